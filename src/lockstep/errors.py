@@ -1,0 +1,55 @@
+"""What can go wrong through no fault of Lockstep's. Every message names the field, the value and
+the remedy; the command line prints it without a traceback and exits with `exit_code`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class LockstepError(Exception):
+    """The base of every error a person may meet and can act on."""
+
+    exit_code = 2
+
+
+class InputError(LockstepError, ValueError):
+    """A value that cannot be used: which field, which value, why, and what to do instead.
+
+    >>> print(InputError("batch_size", -1, "must be at least 1", "Give a positive whole number."))
+    batch_size = -1: must be at least 1. Give a positive whole number.
+    """
+
+    def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
+        super().__init__(f"{field} = {value!r}: {problem}. {remedy}")
+        self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
+
+
+class MissingError(LockstepError):
+    """Something the run needs is not on this machine: data, or a framework."""
+
+    def __init__(self, what: str, remedy: str) -> None:
+        super().__init__(f"{what}. {remedy}")
+        self.what, self.remedy = what, remedy
+
+
+class RunDirectoryError(LockstepError):
+    """A run directory cannot be used as asked: another spec's, unreadable, or a full disk."""
+
+
+class NonFiniteError(LockstepError):
+    """The loss became infinite or not a number; the last good state was kept."""
+
+    exit_code = 3
+
+
+def unknown(field: str, value: object, known: Iterable[str]) -> InputError:
+    """The error for a name that is not known, with the nearest one that is.
+
+    >>> print(unknown("framework", "pytorch", ["numpy", "torch"]))
+    framework = 'pytorch': is not known. Did you mean 'torch'? Known: numpy, torch.
+    """
+    names = sorted(known)
+    near = difflib.get_close_matches(str(value), names, n=1, cutoff=0.4)
+    hint = f"Did you mean {near[0]!r}? " if near else ""
+    return InputError(field, value, "is not known", f"{hint}Known: {', '.join(names)}.")
