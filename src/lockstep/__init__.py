@@ -1,0 +1,69 @@
+"""Lockstep trains one described run in any deep-learning framework and proves they agree.
+
+>>> import lockstep as ls
+>>> result = ls.train(ls.recipes.airfoil_linear())
+>>> bool(result.metrics["final_train_loss"] < 0.25)
+True
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+# public names and where they live; imported when first used, so that `import lockstep` is instant
+_HOMES = {
+    "RunSpec": "lockstep.spec",
+    "Snapshot": "lockstep.frameworks.protocol",
+    "compare": "lockstep.comparison",
+    "diff": "lockstep.spec",
+    "own": "lockstep.own_task",
+    "resume": "lockstep.training",
+    "train": "lockstep.training",
+    **dict.fromkeys(
+        (
+            "constant",
+            "cosine",
+            "cosine_restarts",
+            "exponential",
+            "factor",
+            "inverse_time",
+            "join",
+            "linear",
+            "multi_factor",
+            "one_cycle",
+            "plateau",
+            "polynomial",
+            "square_root",
+            "triangular",
+        ),
+        "lockstep.schedules",
+    ),
+}
+_ROOMS = ("recipes", "schedules", "spec", "data", "models", "frameworks", "report")
+
+if TYPE_CHECKING:
+    from lockstep import recipes as recipes
+    from lockstep.comparison import compare as compare
+    from lockstep.frameworks.protocol import Snapshot as Snapshot
+    from lockstep.own_task import own as own
+    from lockstep.schedules import constant as constant
+    from lockstep.schedules import cosine as cosine
+    from lockstep.spec import RunSpec as RunSpec
+    from lockstep.spec import diff as diff
+    from lockstep.training import resume as resume
+    from lockstep.training import train as train
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"lockstep.{name}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'lockstep' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*_HOMES, *_ROOMS, "__version__"])

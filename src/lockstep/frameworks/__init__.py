@@ -1,0 +1,1 @@
+"""One adapter per framework, and the contract they keep (`protocol.py`)."""

@@ -1,0 +1,52 @@
+"""Which frameworks there are and which can be used here. Every subpackage is one adapter.
+
+Looking a framework up imports it; listing them imports none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+
+from lockstep.errors import MissingError, unknown
+from lockstep.frameworks.protocol import Framework
+
+
+def names() -> list[str]:
+    """Every framework with an adapter, the oracle first.
+
+    >>> names()[0]
+    'numpy'
+    """
+    found = [m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if m.ispkg]
+    return sorted(found, key=lambda name: (name != "numpy", name != "torch", name))
+
+
+def is_installed(name: str) -> bool:
+    """Whether the framework's own package is on this machine (an adapter has the same name)."""
+    return importlib.util.find_spec(name) is not None
+
+
+def installed() -> list[str]:
+    """The frameworks that can be used here."""
+    return [name for name in names() if is_installed(name)]
+
+
+def check(name: str) -> None:
+    """Raise unless the framework is known and installed."""
+    if name not in names():
+        raise unknown("framework", name, names())
+    if not is_installed(name):
+        raise MissingError(
+            f"framework = {name!r}: is not installed",
+            f"Install it with: pip install 'lockstep-train[{name}]'",
+        )
+
+
+def get(name: str) -> Framework:
+    """The adapter of a framework, imported now."""
+    check(name)
+    adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}").framework
+    return adapter

@@ -1,0 +1,34 @@
+"""Losses and the metric, per example, over Ops. Averages are taken by whoever sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.protocol import Array, Ops
+
+Loss = Callable[["Ops", "Array", "Array"], "Array"]
+
+
+def squared(ops: Ops, outputs: Array, y: Array) -> Array:
+    """(y_hat - y)^2 / 2, summed over outputs: (B, O), (B, O) -> (B,)."""
+    error = outputs - y
+    return ops.sum(error * error, axis=1) / 2
+
+
+def cross_entropy(ops: Ops, outputs: Array, y: Array) -> Array:
+    """-log softmax(scores)[label]: scores (..., C), labels (...) -> (number of labels,)."""
+    count = 1
+    for size in y.shape:
+        count *= size
+    scores = ops.reshape(outputs, (count, outputs.shape[-1]))
+    return -ops.pick(ops.log_softmax(scores), ops.reshape(y, (count,)))
+
+
+def num_correct(ops: Ops, outputs: Array, y: Array) -> Array:
+    """How many labels the largest score names."""
+    return ops.sum(ops.floating(ops.argmax(outputs) == y))
+
+
+LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}

@@ -1,0 +1,29 @@
+"""A person's own model: `net(ops, w, x) -> outputs`, with its initial weights given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+
+
+@dataclass(frozen=True)
+class OwnNet:
+    """A function over Ops with the weights it starts from."""
+
+    function: Callable[[Any, Any, Any], Any]
+    weights: dict[str, np.ndarray]
+
+    def initial_weights(self, seed: int) -> Arrays:
+        return {name: np.array(value, np.float64) for name, value in self.weights.items()}
+
+    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        return self.function(ops, w, x), carry

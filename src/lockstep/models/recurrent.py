@@ -1,0 +1,89 @@
+"""Recurrent language models: tanh RNN and GRU, over one-hot characters.
+
+Shapes: T steps, B sequences, V symbols, H hidden units. Gate order is z, r, h throughout, side by
+side in one matrix: w_x (V, 3H), w_h (H, 3H), b (3H,).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from lockstep.models.model import draw_weights, gaussian
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+
+
+def rnn_layer(ops: Ops, p: Array, h: Array, w_h: Array) -> tuple[Array, Array]:
+    """H_t = tanh(P_t + H_{t-1} W_h): p (T, B, H), h (B, H) -> all states (T, B, H), the last."""
+
+    def step(h: Array, p: Array) -> tuple[Array, Array]:
+        h = ops.tanh(p + h @ w_h)
+        return h, h
+
+    last, states = ops.scan(step, h, p)
+    return states, last
+
+
+def gru_layer(
+    ops: Ops, p: Array, h: Array, w_h: Array, b_h: Array | None = None
+) -> tuple[Array, Array]:
+    """A GRU over input projections p (T, B, 3H) from h (B, H): all states (T, B, H), the last.
+
+    Z = sigmoid(P_z + H W_z), R = sigmoid(P_r + H W_r), H_new = Z H + (1-Z) C, where
+    C = tanh(P_h + (R H) W_h) without b_h (reset before), and with it (reset after)
+    C = tanh(P_h + R (H W_h + b_h)), the other gates adding their parts of b_h too.
+    """
+    n = h.shape[-1]
+    w_gates, w_candidate = w_h[:, : 2 * n], w_h[:, 2 * n :]
+
+    def before(h: Array, p: Array) -> tuple[Array, Array]:
+        gates = ops.sigmoid(p[:, : 2 * n] + h @ w_gates)
+        z, r = gates[:, :n], gates[:, n:]
+        h = z * h + (1 - z) * ops.tanh(p[:, 2 * n :] + (r * h) @ w_candidate)
+        return h, h
+
+    def after(h: Array, p: Array) -> tuple[Array, Array]:
+        q = h @ w_h + b_h
+        gates = ops.sigmoid(p[:, : 2 * n] + q[:, : 2 * n])
+        z, r = gates[:, :n], gates[:, n:]
+        h = z * h + (1 - z) * ops.tanh(p[:, 2 * n :] + r * q[:, 2 * n :])
+        return h, h
+
+    last, states = ops.scan(before if b_h is None else after, h, p)
+    return states, last
+
+
+@dataclass(frozen=True)
+class RecurrentNet:
+    """x (T, B) symbols -> scores (T, B, V). `gates` is 1 for the RNN, 3 for the GRU."""
+
+    vocab_size: int
+    num_hiddens: int
+    gates: int
+    reset: str = "before"
+
+    def initial_weights(self, seed: int) -> Arrays:
+        v, n = self.vocab_size, self.num_hiddens
+        wide = self.gates * n
+        shapes: dict[str, tuple[int, ...]] = {"w_x": (v, wide), "w_h": (n, wide), "b": (wide,)}
+        if self.gates == 3 and self.reset == "after":
+            shapes["b_h"] = (wide,)
+        return draw_weights(shapes | {"w_out": (n, v), "b_out": (v,)}, gaussian, seed)
+
+    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
+        return {"h": (batch_size, self.num_hiddens)}
+
+    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        steps, batch = x.shape
+        hot = ops.one_hot(ops.reshape(x, (steps * batch,)), self.vocab_size)  # (T B, V)
+        p = ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, self.gates * self.num_hiddens))
+        if self.gates == 1:
+            states, last = rnn_layer(ops, p, carry["h"], w["w_h"])
+        else:
+            layer = ops.fused.get("gru_layer", gru_layer)
+            states, last = layer(ops, p, carry["h"], w["w_h"], w.get("b_h"))
+        flat = ops.reshape(states, (steps * batch, self.num_hiddens))
+        scores = flat @ w["w_out"] + w["b_out"]
+        return ops.reshape(scores, (steps, batch, self.vocab_size)), {"h": last}

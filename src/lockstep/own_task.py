@@ -1,0 +1,155 @@
+"""A person's own task: their arrays, with their own model written over Ops or in a framework."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import inspect
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lockstep.errors import InputError, RunDirectoryError
+from lockstep.models.own import OwnNet
+from lockstep.schedules import as_schedule
+from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
+from lockstep.training import checkpoints
+
+
+@dataclass(frozen=True)
+class Own:
+    """Arrays by split, and a model: `net` over Ops, or `native`, a framework's module."""
+
+    splits: dict[str, dict[str, np.ndarray]]
+    net: OwnNet
+    native: Any
+    loss: str
+
+    @property
+    def reference(self) -> str:
+        """`file.py:name` of the model function, by which another process finds it; or ""."""
+        function = self.net.function
+        try:
+            file = inspect.getsourcefile(function)
+        except TypeError:
+            return ""
+        name = getattr(function, "__qualname__", "<")
+        return f"{Path(file).resolve()}:{name}" if file and "<" not in name + file else ""
+
+    @property
+    def digest(self) -> str:
+        """Twelve hex digits of the arrays and initial weights."""
+        sha = hashlib.sha256()
+        for group in (*self.splits.values(), self.net.weights):
+            for name, value in group.items():
+                sha.update(f"{name}{value.dtype}{value.shape}".encode())
+                sha.update(np.ascontiguousarray(value).tobytes())
+        return sha.hexdigest()[:12]
+
+    def run(self, *, lr: Any = 0.1, schedule: Any = None, **fields: Any) -> RunSpec:
+        """A spec for this task: any field of RunSpec by name, `lr` or a whole `schedule`."""
+        fields = {"name": "own", "optimizer": SGD(), "batch_size": 32} | fields
+        fields.setdefault("evaluate", tuple(s for s in self.splits if s == "test"))
+        return RunSpec(
+            data=OwnData(digest=self.digest, loss=self.loss),
+            model=OwnModel(reference=self.reference),
+            schedule=as_schedule(schedule if schedule is not None else lr),
+            **fields,
+        )
+
+
+def own(
+    model: Callable[..., Any] | Any,
+    x: np.ndarray,
+    y: np.ndarray,
+    *,
+    weights: Mapping[str, np.ndarray] | None = None,
+    loss: str = "squared",
+    x_test: np.ndarray | None = None,
+    y_test: np.ndarray | None = None,
+) -> Own:
+    """Your arrays and your model as a task.
+
+    `model` is a function `net(ops, w, x)` with its initial `weights`, which runs in every
+    framework, or a framework's own module (torch.nn.Module, flax), which runs in its own. For
+    "squared", y is (N, O) or (N,); for "cross_entropy", y holds whole-number labels (N,).
+
+    >>> net = lambda ops, w, x: x @ w["w"]
+    >>> mine = own(net, np.eye(4), np.arange(4.0), weights={"w": np.zeros((4, 1))})
+    >>> mine.splits["train"]["y"].shape
+    (4, 1)
+    """
+    splits = {"train": _split("", x, y, loss)}
+    if x_test is not None and y_test is not None:
+        splits["test"] = _split("_test", x_test, y_test, loss)
+    plain = inspect.isfunction(model) or inspect.ismethod(model)
+    if plain and not weights:
+        raise InputError("weights", weights, "are missing", "Give the model's initial weights.")
+    given = {name: np.asarray(value) for name, value in (weights or {}).items()}
+    return Own(splits, OwnNet(model, given), None if plain else model, loss)
+
+
+def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
+    x, y = np.asarray(x), np.asarray(y)
+    if len(x) != len(y):
+        raise InputError(f"y{suffix}", y.shape, f"does not match x{suffix} {x.shape}", "Pair them.")
+    if loss == "squared":
+        y = y.astype(np.float64)
+        y = y.reshape(-1, 1) if y.ndim == 1 else y
+    elif y.dtype.kind not in "iu":
+        raise InputError(f"y{suffix}", y.dtype.name, "are not labels", "Give whole numbers.")
+    return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}
+
+
+# --- in a run directory, for workers and resume ----------------------------------------------------
+
+
+def save_own(folder: Path, mine: Own) -> None:
+    """Write the arrays beside the run."""
+    from safetensors.numpy import save
+
+    arrays = {f"{s}/{n}": v for s, group in mine.splits.items() for n, v in group.items()}
+    arrays |= {f"weights/{n}": v for n, v in mine.net.weights.items()}
+    content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
+    checkpoints.write_safely(folder / "own.safetensors", content)
+
+
+def load_own(folder: Path, spec: RunSpec) -> Own | None:
+    """The task that `save_own` wrote, its model found by reference; None for built-in data."""
+    from safetensors.numpy import load
+
+    if not isinstance(spec.data, OwnData):
+        return None
+    reference = spec.model.reference if isinstance(spec.model, OwnModel) else ""
+    if not reference:
+        raise RunDirectoryError(
+            f"run = {str(folder)!r}: its model has no file to be found in. "
+            "Resume it from Python, giving the task: ls.resume(folder, mine)."
+        )
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for key, value in load((folder / "own.safetensors").read_bytes()).items():
+        group, _, name = key.partition("/")
+        groups.setdefault(group, {})[name] = value
+    weights = groups.pop("weights", {})
+    return Own(groups, OwnNet(_function(reference), weights), None, spec.data.loss)
+
+
+def _function(reference: str) -> Callable[..., Any]:
+    file, _, name = reference.rpartition(":")
+    spec = importlib.util.spec_from_file_location(f"lockstep_own_{Path(file).stem}", file)
+    if spec is None or spec.loader is None or not Path(file).is_file():
+        raise InputError("model.reference", reference, "is no Python file", "Check the path.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise InputError("model.reference", reference, f"has no {name}", "Check the name.")
+        found = getattr(found, part)
+    function: Callable[..., Any] = found
+    return function

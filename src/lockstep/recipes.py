@@ -1,0 +1,138 @@
+"""Recipes: named functions that return complete RunSpecs, with the chapters' settings.
+
+Every recipe takes any top-level field of RunSpec by name, and `lr` for the schedule's base rate.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from lockstep.errors import unknown
+from lockstep.schedules import as_schedule, constant
+from lockstep.spec import (
+    GRU,
+    MLP,
+    RNN,
+    SGD,
+    Airfoil,
+    FashionMNIST,
+    LeNet,
+    Linear,
+    RunSpec,
+    Softmax,
+    TimeMachine,
+)
+
+
+def airfoil_linear(**changes: Any) -> RunSpec:
+    """Linear regression on airfoil noise: 1,500 examples, batches of 10, SGD at 0.05, 2 epochs.
+
+    >>> airfoil_linear(framework="jax").schedule(0)
+    0.05
+    """
+    spec = RunSpec(
+        name="airfoil-linear",
+        data=Airfoil(),
+        model=Linear(),
+        optimizer=SGD(),
+        schedule=constant(0.05),
+        batch_size=10,
+        epochs=2,
+        evaluate=("train",),
+    )
+    return _changed(spec, changes)
+
+
+def fashion_lenet(**changes: Any) -> RunSpec:
+    """LeNet on Fashion-MNIST: batches of 256, SGD at 0.3, 30 epochs."""
+    spec = RunSpec(
+        name="fashion-lenet",
+        data=FashionMNIST(),
+        model=LeNet(),
+        optimizer=SGD(),
+        schedule=constant(0.3),
+        schedule_per="epoch",
+        batch_size=256,
+        epochs=30,
+        evaluate=("test",),
+    )
+    return _changed(spec, changes)
+
+
+def fashion_softmax(**changes: Any) -> RunSpec:
+    """Softmax regression on Fashion-MNIST: batches of 256, SGD at 0.1, 10 epochs."""
+    spec = replace(fashion_lenet(), name="fashion-softmax", model=Softmax(), epochs=10)
+    return _changed(spec.with_lr(0.1), changes)
+
+
+def fashion_mlp(**changes: Any) -> RunSpec:
+    """An MLP with 256 hidden units on Fashion-MNIST: batches of 256, SGD at 0.1, 10 epochs."""
+    spec = replace(fashion_lenet(), name="fashion-mlp", model=MLP(), epochs=10)
+    return _changed(spec.with_lr(0.1), changes)
+
+
+def timemachine_gru(**changes: Any) -> RunSpec:
+    """A GRU on The Time Machine by characters: 256 units, 32 windows of 35, SGD at 1, 500 epochs.
+
+    The concise style uses layers that reset after the product, so it asks for that form.
+    """
+    reset = "after" if changes.get("style") == "concise" else "before"
+    spec = RunSpec(
+        name="timemachine-gru",
+        data=TimeMachine(),
+        model=GRU(reset=reset),
+        optimizer=SGD(clip_norm=1.0),
+        schedule=constant(1.0),
+        batch_size=32,
+        epochs=500,
+    )
+    return _changed(spec, changes)
+
+
+def timemachine_rnn(**changes: Any) -> RunSpec:
+    """A tanh RNN on The Time Machine, with the GRU's settings."""
+    spec = replace(timemachine_gru(), name="timemachine-rnn", model=RNN())
+    return _changed(spec, changes)
+
+
+RECIPES: dict[str, Callable[..., RunSpec]] = {
+    function.__name__.replace("_", "-"): function
+    for function in (
+        airfoil_linear,
+        fashion_lenet,
+        fashion_softmax,
+        fashion_mlp,
+        timemachine_rnn,
+        timemachine_gru,
+    )
+}
+
+
+def get(name: str, **changes: Any) -> RunSpec:
+    """The recipe of that name; an unknown name suggests the nearest.
+
+    >>> get("airfoil-linear", batch_size=1, lr=0.005).schedule(0)
+    0.005
+    """
+    if name not in RECIPES:
+        raise unknown("recipe", name, RECIPES)
+    return RECIPES[name](**changes)
+
+
+def summary(name: str) -> str:
+    """The first line of a recipe's description."""
+    return (inspect.getdoc(RECIPES[name]) or "").splitlines()[0]
+
+
+def _changed(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
+    lr = changes.pop("lr", None)
+    for name in changes:
+        if not hasattr(spec, name):
+            raise unknown("field", name, [*RunSpec.__dataclass_fields__, "lr"])
+    if "schedule" in changes:
+        changes["schedule"] = as_schedule(changes["schedule"])
+    spec = replace(spec, **changes)
+    return spec if lr is None else spec.with_lr(lr)

@@ -1,0 +1,90 @@
+"""Learning-rate schedules: pure functions step -> lr, with the standard library only. Nothing here
+knows about optimizers or frameworks, and nothing keeps state.
+
+>>> cosine(1.0, final=0.01, steps=50).warmup(5)(5)
+1.0
+"""
+
+from lockstep.schedules.base import Schedule
+from lockstep.schedules.combine import Join, Warmup, join
+from lockstep.schedules.cycles import (
+    CosineRestarts,
+    OneCycle,
+    Triangular,
+    cosine_restarts,
+    one_cycle,
+    triangular,
+)
+from lockstep.schedules.decays import (
+    Exponential,
+    Factor,
+    InverseTime,
+    SquareRoot,
+    exponential,
+    factor,
+    inverse_time,
+    square_root,
+)
+from lockstep.schedules.on_plateau import PlateauState, ReduceOnPlateau, plateau
+from lockstep.schedules.shapes import (
+    Constant,
+    Cosine,
+    Linear,
+    MultiFactor,
+    Polynomial,
+    constant,
+    cosine,
+    linear,
+    multi_factor,
+    polynomial,
+)
+from lockstep.schedules.text import (
+    KINDS,
+    AnySchedule,
+    as_schedule,
+    format_schedule,
+    parse_schedule,
+    schedule_from_dict,
+    schedule_to_dict,
+)
+
+__all__ = [
+    "KINDS",
+    "AnySchedule",
+    "Constant",
+    "Cosine",
+    "CosineRestarts",
+    "Exponential",
+    "Factor",
+    "InverseTime",
+    "Join",
+    "Linear",
+    "MultiFactor",
+    "OneCycle",
+    "PlateauState",
+    "Polynomial",
+    "ReduceOnPlateau",
+    "Schedule",
+    "SquareRoot",
+    "Triangular",
+    "Warmup",
+    "as_schedule",
+    "constant",
+    "cosine",
+    "cosine_restarts",
+    "exponential",
+    "factor",
+    "format_schedule",
+    "inverse_time",
+    "join",
+    "linear",
+    "multi_factor",
+    "one_cycle",
+    "parse_schedule",
+    "plateau",
+    "polynomial",
+    "schedule_from_dict",
+    "schedule_to_dict",
+    "square_root",
+    "triangular",
+]

@@ -1,0 +1,48 @@
+"""What a run is: frozen descriptions, their validation and their text forms. No arrays here."""
+
+from lockstep.spec.parts import (
+    GRU,
+    MLP,
+    RNN,
+    SGD,
+    Adadelta,
+    Adagrad,
+    Adam,
+    AdamW,
+    Airfoil,
+    FashionMNIST,
+    LeNet,
+    Linear,
+    Momentum,
+    Nesterov,
+    OwnData,
+    OwnModel,
+    RMSprop,
+    Softmax,
+    TimeMachine,
+)
+from lockstep.spec.run import RunSpec, diff
+
+__all__ = [
+    "GRU",
+    "MLP",
+    "RNN",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Airfoil",
+    "FashionMNIST",
+    "LeNet",
+    "Linear",
+    "Momentum",
+    "Nesterov",
+    "OwnData",
+    "OwnModel",
+    "RMSprop",
+    "RunSpec",
+    "Softmax",
+    "TimeMachine",
+    "diff",
+]

@@ -1,0 +1,262 @@
+"""The parts of a run description: data, model and optimizer, as plain frozen records.
+
+Nothing here computes: the rooms `data`, `models` and `optimizers` give these records their meaning.
+A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from lockstep.spec.checks import number, one_of, whole
+
+SOURCES = ("real", "generated")
+ORDERS = ("shuffled", "in_order", "with_replacement")
+SAMPLINGS = ("sequential", "random")
+LOSSES = ("squared", "cross_entropy")
+RESETS = ("before", "after")
+POOLINGS = ("max", "avg")
+
+# --- data ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Airfoil:
+    """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
+
+    kind: ClassVar[str] = "airfoil"
+    source: str = "real"
+    order: str = "shuffled"
+    drop_last: bool = False
+    max_examples: int = 1500
+
+    def __post_init__(self) -> None:
+        one_of("data.source", self.source, SOURCES)
+        one_of("data.order", self.order, ORDERS)
+        whole("data.max_examples", self.max_examples)
+
+
+@dataclass(frozen=True)
+class FashionMNIST:
+    """Images of clothing, 28 x 28, ten classes; or ten generated shapes."""
+
+    kind: ClassVar[str] = "fashion-mnist"
+    source: str = "real"
+    order: str = "shuffled"
+    drop_last: bool = False
+    max_examples: int = 60000
+
+    def __post_init__(self) -> None:
+        one_of("data.source", self.source, SOURCES)
+        one_of("data.order", self.order, ORDERS)
+        whole("data.max_examples", self.max_examples)
+
+
+@dataclass(frozen=True)
+class TimeMachine:
+    """The Time Machine by characters, cut in windows of `window` steps; or generated sentences."""
+
+    kind: ClassVar[str] = "timemachine"
+    source: str = "real"
+    sampling: str = "sequential"
+    window: int = 35
+    max_tokens: int = 10000
+
+    def __post_init__(self) -> None:
+        one_of("data.source", self.source, SOURCES)
+        one_of("data.sampling", self.sampling, SAMPLINGS)
+        whole("data.window", self.window)
+        whole("data.max_tokens", self.max_tokens)
+
+
+@dataclass(frozen=True)
+class OwnData:
+    """A person's own arrays; `digest` is theirs, so that another data set is another run."""
+
+    kind: ClassVar[str] = "own"
+    digest: str = ""
+    loss: str = "squared"
+    order: str = "shuffled"
+    drop_last: bool = False
+
+    def __post_init__(self) -> None:
+        one_of("data.loss", self.loss, LOSSES)
+        one_of("data.order", self.order, ORDERS)
+
+
+DataPart = Airfoil | FashionMNIST | TimeMachine | OwnData
+
+# --- models -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Linear:
+    """y = x w + b."""
+
+    kind: ClassVar[str] = "linear"
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """Softmax regression: one linear layer on the flattened input."""
+
+    kind: ClassVar[str] = "softmax"
+
+
+@dataclass(frozen=True)
+class MLP:
+    """Linear layers with ReLU between them."""
+
+    kind: ClassVar[str] = "mlp"
+    hiddens: tuple[int, ...] = (256,)
+
+    def __post_init__(self) -> None:
+        for size in self.hiddens:
+            whole("model.hiddens", size, most=10**6)
+
+
+@dataclass(frozen=True)
+class LeNet:
+    """LeNet in the two forms of the chapters: `pooling` max (6 and 16 channels) or avg (20, 50)."""
+
+    kind: ClassVar[str] = "lenet"
+    pooling: str = "max"
+
+    def __post_init__(self) -> None:
+        one_of("model.pooling", self.pooling, POOLINGS)
+
+
+@dataclass(frozen=True)
+class RNN:
+    """A recurrent language model with tanh units."""
+
+    kind: ClassVar[str] = "rnn"
+    num_hiddens: int = 256
+
+    def __post_init__(self) -> None:
+        whole("model.num_hiddens", self.num_hiddens, most=10**6)
+
+
+@dataclass(frozen=True)
+class GRU:
+    """A gated recurrent language model; `reset` says where the reset gate acts."""
+
+    kind: ClassVar[str] = "gru"
+    num_hiddens: int = 256
+    reset: str = "before"
+
+    def __post_init__(self) -> None:
+        whole("model.num_hiddens", self.num_hiddens, most=10**6)
+        one_of("model.reset", self.reset, RESETS)
+
+
+@dataclass(frozen=True)
+class OwnModel:
+    """A person's own model; `reference` is `file.py:name`, "" where it has none."""
+
+    kind: ClassVar[str] = "own"
+    reference: str = ""
+
+
+ModelPart = Linear | Softmax | MLP | LeNet | RNN | GRU | OwnModel
+
+# --- optimizers ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Optimizer:
+    """What every optimizer has: weight decay and clipping. 0 switches each off.
+
+    Gradients are clipped first (by value, then by global norm), decay is added after.
+    """
+
+    weight_decay: float = 0.0
+    clip_norm: float = 0.0
+    clip_value: float = 0.0
+
+    def __post_init__(self) -> None:
+        number("optimizer.weight_decay", self.weight_decay, least=0.0)
+        number("optimizer.clip_norm", self.clip_norm, least=0.0)
+        number("optimizer.clip_value", self.clip_value, least=0.0)
+        for name in ("momentum", "decay", "beta1", "beta2"):
+            if hasattr(self, name):
+                number(f"optimizer.{name}", getattr(self, name), least=0.0, most=1.0)
+        if hasattr(self, "eps"):
+            number("optimizer.eps", self.eps, least=0.0)
+
+
+@dataclass(frozen=True)
+class SGD(_Optimizer):
+    """w <- w - lr g."""
+
+    kind: ClassVar[str] = "sgd"
+
+
+@dataclass(frozen=True)
+class Momentum(_Optimizer):
+    """v <- m v + g; w <- w - lr v."""
+
+    kind: ClassVar[str] = "momentum"
+    momentum: float = 0.9
+
+
+@dataclass(frozen=True)
+class Nesterov(_Optimizer):
+    """v <- m v + g; w <- w - lr (g + m v)."""
+
+    kind: ClassVar[str] = "nesterov"
+    momentum: float = 0.9
+
+
+@dataclass(frozen=True)
+class Adagrad(_Optimizer):
+    """s <- s + g^2; w <- w - lr g / (sqrt(s) + eps)."""
+
+    kind: ClassVar[str] = "adagrad"
+    eps: float = 1e-10
+
+
+@dataclass(frozen=True)
+class RMSprop(_Optimizer):
+    """s <- d s + (1-d) g^2; w <- w - lr g / (sqrt(s) + eps)."""
+
+    kind: ClassVar[str] = "rmsprop"
+    decay: float = 0.99
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True)
+class Adadelta(_Optimizer):
+    """s <- d s + (1-d) g^2; u = g sqrt(v + eps) / sqrt(s + eps); v <- d v + (1-d) u^2; w -= lr u."""
+
+    kind: ClassVar[str] = "adadelta"
+    decay: float = 0.9
+    eps: float = 1e-6
+
+
+@dataclass(frozen=True)
+class Adam(_Optimizer):
+    """Means of g and g^2, both corrected for their start at zero."""
+
+    kind: ClassVar[str] = "adam"
+    beta1: float = 0.9
+    beta2: float = 0.999
+    eps: float = 1e-8
+
+
+@dataclass(frozen=True)
+class AdamW(Adam):
+    """Adam with decay applied to the weights themselves: w <- w - lr (step + weight_decay w)."""
+
+    kind: ClassVar[str] = "adamw"
+    weight_decay: float = 0.01
+
+
+OptimizerPart = SGD | Momentum | Nesterov | Adagrad | RMSprop | Adadelta | Adam | AdamW
+
+DATA = {part.kind: part for part in (Airfoil, FashionMNIST, TimeMachine, OwnData)}
+MODELS = {part.kind: part for part in (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel)}
+OPTIMIZERS = {
+    part.kind: part for part in (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW)
+}

@@ -1,0 +1,103 @@
+"""A task: data, model, loss and metric, ready for any framework. No framework is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lockstep.data.plans import ExamplePlan, WindowPlan
+from lockstep.frameworks.protocol import Array, Arrays, Ops, Snapshot, Weights
+from lockstep.models.losses import Loss, cross_entropy
+from lockstep.models.model import Model
+from lockstep.optimizers import slot_names
+
+if TYPE_CHECKING:
+    from lockstep.data.text import Vocabulary
+    from lockstep.spec import RunSpec
+
+Batch = Callable[[Ops, Weights, Array], tuple[Array, Array]]
+EVALUATION_BATCH = 1000
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is learned, from what. `splits` holds NumPy arrays by split and name.
+
+    `batch(ops, arrays, rows)` turns row numbers into (x, y) on the device. `native` is a person's
+    own module of one framework, in place of `model`. `facts` are recorded with the run.
+    """
+
+    splits: Mapping[str, Arrays]
+    batch: Batch
+    model: Model
+    loss: Loss
+    plan: ExamplePlan | WindowPlan
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    vocabulary: Vocabulary | None = None
+    native: Any = None
+
+    @property
+    def classifies(self) -> bool:
+        """Whether there are labels to count as right or wrong."""
+        return self.loss is cross_entropy
+
+    @property
+    def carries_state(self) -> bool:
+        """Whether recurrent state flows from one batch into the next."""
+        return isinstance(self.plan, WindowPlan) and self.plan.carries_state
+
+    def count(self, split: str) -> int:
+        """How many losses an evaluation of a split sums: examples, or symbols of a text."""
+        return sum(block.size for block in self.evaluation_rows(split)) * self._losses_per_row
+
+    @property
+    def _losses_per_row(self) -> int:
+        return self.plan.num_steps if isinstance(self.plan, WindowPlan) else 1
+
+    def evaluation_rows(self, split: str) -> list[np.ndarray]:
+        """Rows that meet every example of a split once, in blocks (n, b) of equal batches."""
+        size = len(next(iter(self.splits[split].values())))
+        if isinstance(self.plan, WindowPlan):
+            steps = self.plan.num_steps
+            rows = np.arange(0, size - steps, steps, dtype=np.int32)
+        else:
+            rows = np.arange(size, dtype=np.int32)
+        whole = len(rows) // EVALUATION_BATCH * EVALUATION_BATCH
+        blocks = [rows[:whole].reshape(-1, EVALUATION_BATCH), rows[whole:].reshape(1, -1)]
+        return [block for block in blocks if block.size]
+
+    def complete(self, snapshot: Snapshot, spec: RunSpec) -> Snapshot:
+        """The snapshot with slots and carried state it lacks filled with zeros."""
+        slots = {
+            f"{slot}/{name}": np.zeros_like(w)
+            for slot in slot_names(spec.optimizer)
+            for name, w in snapshot.weights.items()
+        }
+        shapes = self.model.carry_shapes(spec.batch_size)
+        carry = {name: np.zeros(shape) for name, shape in shapes.items()}
+        return Snapshot(snapshot.weights, {**slots, **snapshot.slots}, {**carry, **snapshot.carry})
+
+
+def image_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+    """Bytes to [0, 1]: x (B, 28, 28), y (B,)."""
+    return ops.floating(ops.take(data["x"], rows)) / 255, ops.take(data["y"], rows)
+
+
+def example_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+    """Rows of x and y as they are."""
+    return ops.take(data["x"], rows), ops.take(data["y"], rows)
+
+
+@dataclass(frozen=True)
+class WindowBatch:
+    """Windows of a text, time first: x (T, B) and y one symbol later."""
+
+    num_steps: int
+
+    def __call__(self, ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+        offsets = ops.asarray(np.arange(self.num_steps, dtype=np.int32).reshape(-1, 1))
+        index = offsets + ops.reshape(rows, (1, rows.shape[0]))  # (T, B)
+        return ops.take(data["tokens"], index), ops.take(data["tokens"], index + 1)

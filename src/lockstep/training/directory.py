@@ -1,0 +1,144 @@
+"""A run's directory: everything about it, in files a person can read.
+
+    spec.toml        what was asked          machine.json   where and with what it ran
+    events.jsonl     what happened, a line each, only ever appended to
+    checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
+    generated.txt    text it continued       figures/, report.html
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from lockstep.errors import RunDirectoryError
+from lockstep.spec import RunSpec, diff
+from lockstep.training import checkpoints
+from lockstep.training.events import Event, RunCompleted, RunDiverged, RunInterrupted, from_json, to_json
+
+
+class RunDirectory:
+    """An existing run directory; `create` and `find` give one."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not (path / "spec.toml").is_file():
+            raise RunDirectoryError(
+                f"run = {str(path)!r}: holds no run. `lockstep runs` lists those there are."
+            )
+
+    @classmethod
+    def create(cls, path: Path, spec: RunSpec, facts: dict[str, Any]) -> RunDirectory:
+        """A new directory for a run; one that holds a run already is refused."""
+        if (path / "spec.toml").is_file():
+            other = RunSpec.from_file(path / "spec.toml")
+            differences = diff(other, spec)
+            if differences:
+                lines = "; ".join(f"{n}: {a!r} there, {b!r} here" for n, a, b in differences)
+                raise RunDirectoryError(
+                    f"out = {str(path)!r}: belongs to another run ({lines}). "
+                    "Choose another folder with --out."
+                )
+            raise RunDirectoryError(
+                f"out = {str(path)!r}: holds this run already. "
+                f"Go on with `lockstep resume {path}`, or choose another folder with --out."
+            )
+        checkpoints.write_safely(
+            path / "machine.json", json.dumps(facts, indent=2, default=str).encode()
+        )
+        # the spec comes last: a folder with one is a run that can be resumed
+        checkpoints.write_safely(path / "spec.toml", spec.to_toml().encode())
+        return cls(path)
+
+    @property
+    def spec(self) -> RunSpec:
+        return RunSpec.from_file(self.path / "spec.toml")
+
+    @property
+    def checkpoint_folder(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def log(self) -> Path:
+        return self.path / "events.jsonl"
+
+    def replace_spec(self, spec: RunSpec) -> None:
+        """Go on under another spec (another framework, more epochs)."""
+        checkpoints.write_safely(self.path / "spec.toml", spec.to_toml().encode())
+
+    def log_size(self) -> int:
+        return self.log.stat().st_size if self.log.exists() else 0
+
+    def cut_log(self, size: int) -> None:
+        """Forget events after a checkpoint: they will happen again."""
+        if self.log_size() > size:
+            os.truncate(self.log, size)
+
+    def events(self) -> Iterator[Event]:
+        """The events so far; a last line cut off by a kill is left out."""
+        if not self.log.exists():
+            return
+        with self.log.open() as file:
+            for line in file:
+                if line.endswith("\n"):
+                    yield from_json(line)
+
+    @property
+    def status(self) -> str:
+        """completed, diverged, interrupted or unfinished."""
+        names = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
+        status = "unfinished"
+        for event in self.events():
+            status = names.get(type(event), "unfinished" if hasattr(event, "loss") else status)
+        return status
+
+
+class EventLog:
+    """Appends events to a run's log, each as one whole line."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._path = directory.log
+        self._file = self._path.open("a")
+
+    def __call__(self, event: Event) -> None:
+        try:
+            self._file.write(to_json(event) + "\n")
+            self._file.flush()  # a killed process loses nothing that was flushed
+        except OSError as error:
+            raise checkpoints.disk_error(self._path, error) from error
+
+    def close(self) -> None:
+        self._file.close()
+
+
+def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:
+    """The directory of a run given by path, by name below `root`, or by a unique beginning."""
+    if (Path(run) / "spec.toml").is_file():
+        return RunDirectory(Path(run))
+    matches = [d for d in all_runs(root) if d.path.name.startswith(str(run))]
+    exact = [d for d in matches if d.path.name == str(run)]
+    if len(exact or matches) == 1:
+        return (exact or matches)[0]
+    problem = "names several runs" if matches else "is not a run"
+    names = ", ".join(d.path.name for d in (matches or all_runs(root))[:8])
+    raise RunDirectoryError(f"run = {str(run)!r}: {problem}. Runs in {root}/: {names or 'none'}.")
+
+
+def all_runs(root: Path = Path("runs")) -> list[RunDirectory]:
+    """Every run below `root`, oldest first."""
+    found = sorted(root.glob("*/spec.toml"), key=lambda p: p.stat().st_mtime)
+    return [RunDirectory(p.parent) for p in found]
+
+
+def free_path(spec: RunSpec, root: Path = Path("runs")) -> Path:
+    """A folder for a new run: name, framework and hash, numbered when taken."""
+    base = f"{spec.name}-{spec.framework}-{spec.hash}"
+    number = 1
+    while True:
+        path = root / (base if number == 1 else f"{base}-{number}")
+        if not path.exists():
+            return path
+        number += 1

@@ -1,0 +1,41 @@
+"""Metrics of an epoch: sums and counts, divided once."""
+
+from __future__ import annotations
+
+import math
+
+from lockstep.training.run import Training
+
+
+def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:
+    """train_loss (mean over the epoch's steps), perplexity of a text, and the evaluated splits'."""
+    metrics = {"train_loss": run.sums.loss / run.sums.count} if run.sums.count else {}
+    if run.task.vocabulary is not None and metrics:
+        metrics["train_perplexity"] = perplexity(metrics["train_loss"])
+    last = run.step == run.num_steps
+    if last or (epoch + 1) % run.spec.evaluate_epochs == 0:
+        for split in run.spec.evaluate:
+            metrics |= evaluate_split(run, split)
+    return metrics
+
+
+def evaluate_split(run: Training, split: str) -> dict[str, float]:
+    """Loss and, of a classifier, accuracy over every example of a split."""
+    sums = run.program.evaluate(run.state, split)
+    # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
+    prefix = "final_train" if split == "train" else split
+    metrics = {f"{prefix}_loss": sums.loss / sums.count}
+    if run.task.vocabulary is not None:
+        metrics[f"{prefix}_perplexity"] = perplexity(sums.loss / sums.count)
+    elif run.task.classifies:
+        metrics[f"{prefix}_accuracy"] = sums.correct / sums.count
+    return metrics
+
+
+def perplexity(loss: float) -> float:
+    """exp of the mean loss per symbol.
+
+    >>> round(perplexity(math.log(28)), 6)
+    28.0
+    """
+    return math.exp(loss) if loss < 700 else math.inf

@@ -1,0 +1,139 @@
+"""What happens in a run, in the past tense. Each event is plain data: a record, a line of JSON."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from lockstep.errors import InputError
+
+
+@dataclass(frozen=True)
+class RunStarted:
+    """The run's outline: where it begins (0, or the checkpoint's step) and where it ends."""
+
+    step: int
+    num_steps: int
+    steps_per_epoch: int
+    facts: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ProgramCompiled:
+    """The program is ready. `notes` name the path that runs and every fallback."""
+
+    seconds: float
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class StepsCompleted:
+    """Steps `step`, `step` + 1 ... of one epoch, with the lr each used."""
+
+    step: int
+    epoch: int
+    loss: list[float]
+    grad_norm: list[float]
+    lr: list[float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class EpochCompleted:
+    """`epoch` is over after `step` updates. Metrics: train_loss, and those of evaluated splits."""
+
+    epoch: int
+    step: int
+    metrics: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
+class LearningRateSet:
+    """A callback set the rate by hand, from `step` on; None returned it to the schedule."""
+
+    step: int
+    lr: float | None
+
+
+@dataclass(frozen=True)
+class CheckpointSaved:
+    step: int
+    path: str
+
+
+@dataclass(frozen=True)
+class RunDiverged:
+    """The loss of `step` was not finite, after an update with `lr`; the state of `kept` is saved."""
+
+    step: int
+    loss: float
+    lr: float
+    kept: int
+
+
+@dataclass(frozen=True)
+class RunInterrupted:
+    step: int
+
+
+@dataclass(frozen=True)
+class RunCompleted:
+    step: int
+    seconds: float
+
+
+Event = (
+    RunStarted
+    | ProgramCompiled
+    | StepsCompleted
+    | EpochCompleted
+    | LearningRateSet
+    | CheckpointSaved
+    | RunDiverged
+    | RunInterrupted
+    | RunCompleted
+)
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}  # type: ignore[attr-defined]
+
+
+def to_json(event: Event) -> str:
+    """One line of JSON; numbers survive exactly, those not finite as text.
+
+    >>> to_json(RunInterrupted(step=3))
+    '{"event": "RunInterrupted", "step": 3}'
+    """
+    values = {"event": type(event).__name__, **dataclasses.asdict(event)}
+    try:
+        return json.dumps(values, allow_nan=False)
+    except ValueError:
+        return json.dumps(_spelled(values))
+
+
+def from_json(line: str) -> Event:
+    """The event that `to_json` wrote."""
+    values = json.loads(line)
+    kind = values.pop("event", None)
+    if kind not in _KINDS:
+        raise InputError("event", kind, "is not known", "The log is of another version.")
+    event: Event = _KINDS[kind](**_spelled_back(values))
+    return event
+
+
+def _spelled(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _spelled(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_spelled(v) for v in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _spelled_back(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _spelled_back(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_spelled_back(v) for v in value]
+    return float(value) if value in ("nan", "inf", "-inf") else value

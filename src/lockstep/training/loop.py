@@ -1,0 +1,61 @@
+"""The one training loop. It never asks which framework runs, nor on how many devices."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from lockstep.training.divergence import keep_last_good
+from lockstep.training.evaluation import epoch_metrics
+from lockstep.training.events import EpochCompleted, RunCompleted, RunInterrupted, StepsCompleted
+from lockstep.training.run import EpochSums, Training
+
+
+def train_loop(run: Training) -> None:
+    """Train to the end, or until stopped, interrupted or diverged. The state is saved each way."""
+    while not (run.finished or run.stopped):
+        _epoch(run, run.epochs_ended)
+    if run.finished:
+        run.emit(RunCompleted(run.step, run.seconds))
+    elif run.interrupted:
+        run.emit(RunInterrupted(run.step))
+    run.save()
+
+
+def _epoch(run: Training, epoch: int) -> None:
+    """The rest of an epoch, from the batch it has come to."""
+    batch = run.step - epoch * run.steps_per_epoch
+    if batch == 0:
+        run.state, run.sums = run.program.restart_carry(run.state), EpochSums()
+    for block in run.task.plan.epoch(epoch):
+        start = min(batch, len(block))
+        batch -= start
+        while start < len(block) and run.step < run.epoch_end and not run.stopped:
+            rows = block[start : start + run.call_size()]
+            _call(run, rows, epoch)
+            start += len(rows)
+    if run.step == run.epoch_end and not run.stopped:
+        metrics = epoch_metrics(run, epoch)
+        run.rates.observe(metrics)
+        run.epochs_ended += 1
+        run.emit(EpochCompleted(epoch, run.step, metrics, run.seconds))
+        run.save_if_due(epoch_ended=True)
+
+
+def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
+    """Some steps in one call of the program, logged."""
+    lrs = run.rates.lrs(run.step, len(rows), epoch)
+    begin = time.perf_counter()
+    state, log = run.program.steps(run.state, rows, lrs, run.step)
+    values = run.program.fetch(log)  # host sync: once a call, for it is logged
+    seconds = time.perf_counter() - begin
+    if not np.isfinite(values["loss"]).all():
+        keep_last_good(run, rows, lrs, values["loss"])
+        return
+    losses, norms = values["loss"].tolist(), values["grad_norm"].tolist()
+    event = StepsCompleted(run.step, epoch, losses, norms, lrs.tolist(), seconds)
+    run.previous_call = (run.state, rows, lrs, run.step)
+    run.advance(state, losses, rows.shape[1], seconds)
+    run.emit(event)
+    run.save_if_due(epoch_ended=False)

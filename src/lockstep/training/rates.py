@@ -1,0 +1,56 @@
+"""Which learning rate each step uses: the schedule's, the plateau's, or one set by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from lockstep.errors import InputError
+from lockstep.schedules import AnySchedule, PlateauState, ReduceOnPlateau
+from lockstep.spec.checks import number
+
+
+class Rates:
+    """The rates of a run. Its state (`to_dict`) is plain numbers and goes into checkpoints."""
+
+    def __init__(self, schedule: AnySchedule, per: str, state: dict[str, Any] | None = None) -> None:
+        state = state or {}
+        self._schedule, self._per = schedule, per
+        self._by_hand: float | None = state.get("by_hand")
+        self._plateau: PlateauState | None = None
+        if isinstance(schedule, ReduceOnPlateau):
+            saved = state.get("plateau")
+            self._plateau = PlateauState.from_dict(saved) if saved else schedule.start()
+
+    def to_dict(self) -> dict[str, Any]:
+        state: dict[str, Any] = {}
+        if self._by_hand is not None:
+            state["by_hand"] = self._by_hand
+        if self._plateau is not None:
+            state["plateau"] = self._plateau.to_dict()
+        return state
+
+    def lrs(self, step: int, count: int, epoch: int) -> np.ndarray:
+        """The rates of steps step ... step + count - 1, all of one epoch, in float64."""
+        if self._by_hand is not None:
+            return np.full(count, self._by_hand)
+        if self._plateau is not None:
+            return np.full(count, self._plateau.lr)
+        if self._per == "epoch":
+            return np.full(count, self._schedule(epoch))  # type: ignore[operator]
+        return np.array(self._schedule.values(step, step + count))  # type: ignore[union-attr]
+
+    def set_by_hand(self, lr: float | None) -> None:
+        """From the next step on use this rate; None returns to the schedule."""
+        if lr is not None:
+            number("lr", lr, least=0.0)
+        self._by_hand = lr
+
+    def observe(self, metrics: dict[str, float]) -> None:
+        """Show the plateau the metric of an epoch: the test loss if there is one, else train's."""
+        if isinstance(self._schedule, ReduceOnPlateau) and self._plateau is not None:
+            name = "test_loss" if "test_loss" in metrics else "train_loss"
+            if name not in metrics:
+                raise InputError("schedule", "plateau", "has no metric to watch", "Train an epoch.")
+            self._plateau = self._schedule.update(self._plateau, metrics[name])

@@ -1,0 +1,52 @@
+"""What a run leaves in the hands of whoever started it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lockstep.frameworks.protocol import Snapshot
+from lockstep.spec import RunSpec
+from lockstep.task import Task
+from lockstep.training.history import History
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Result:
+    """History, final state and how the run ended: completed, stopped, diverged or interrupted."""
+
+    spec: RunSpec
+    task: Task
+    history: History
+    snapshot: Snapshot
+    status: str
+    directory: Path | None = None
+
+    @property
+    def weights(self) -> dict[str, Any]:
+        """The final weights, canonical, by name."""
+        return self.snapshot.weights
+
+    @property
+    def metrics(self) -> dict[str, float]:
+        """The newest value of every metric."""
+        return self.history.metrics
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
+        from lockstep.report.figures import run_figure, save_figure
+
+        figure = run_figure(self.history, title=f"{self.spec.name} in {self.spec.framework}")
+        if path is not None:
+            save_figure(figure, Path(path))
+        return figure
+
+    def generate(self, prefix: str, num: int) -> str:
+        """The prefix and `num` more symbols from a language model."""
+        from lockstep.training.generate import generate
+
+        return generate(self.task, self.weights, prefix, num)

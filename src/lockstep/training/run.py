@@ -1,0 +1,128 @@
+"""A run under way: the program's state, and what the host knows beside it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lockstep.frameworks.protocol import Program, Snapshot, State
+from lockstep.spec import RunSpec
+from lockstep.task import Task
+from lockstep.training.events import Event, LearningRateSet
+from lockstep.training.rates import Rates
+
+CALL_SECONDS = 0.25  # about how long one call of the program may take: progress, Ctrl-C
+SAVE_SECONDS = 10.0
+
+
+@dataclass
+class EpochSums:
+    """Losses of the epoch so far, to be divided once at its end."""
+
+    loss: float = 0.0
+    count: int = 0
+
+
+@dataclass
+class Training:
+    """What callbacks get beside each event: they may look, set the rate, or stop the run."""
+
+    task: Task
+    spec: RunSpec
+    program: Program
+    state: State
+    rates: Rates
+    listeners: list[Callable[[Event], None]]
+    save_snapshot: Callable[[Training, Snapshot], None]
+    step: int = 0
+    epochs_ended: int = 0
+    seconds: float = 0.0  # spent in steps, evaluation and compilation apart
+    sums: EpochSums = field(default_factory=EpochSums)
+    event_steps: int = 0  # at most so many steps in one event; 0: as many as CALL_SECONDS allows
+    stopped: bool = False
+    interrupted: bool = False
+    diverged: bool = False
+    previous_call: tuple[State, np.ndarray, np.ndarray, int] | None = None
+    _pace: float = 8.0
+    _saved: float = field(default_factory=time.monotonic)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        return self.task.plan.num_batches
+
+    @property
+    def num_steps(self) -> int:
+        """How many updates the whole run has."""
+        total = self.spec.epochs * self.steps_per_epoch
+        return min(total, self.spec.max_steps) if self.spec.max_steps else total
+
+    @property
+    def epoch_end(self) -> int:
+        """The step at which the epoch under way ends."""
+        return min((self.epochs_ended + 1) * self.steps_per_epoch, self.num_steps)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the last epoch, whole or cut short by max_steps, has ended."""
+        return self.epochs_ended * self.steps_per_epoch >= self.num_steps
+
+    @property
+    def status(self) -> str:
+        """completed, diverged, interrupted or stopped; "running" before the end."""
+        if self.finished:
+            return "completed"
+        if self.diverged:
+            return "diverged"
+        return "interrupted" if self.interrupted else "stopped" if self.stopped else "running"
+
+    def set_lr(self, lr: float | None) -> None:
+        """Use this rate from the next step on; None returns to the schedule."""
+        self.rates.set_by_hand(lr)
+        self.emit(LearningRateSet(self.step, lr))
+
+    def stop(self) -> None:
+        """End the run after the event at hand; it can be resumed."""
+        self.stopped = True
+
+    def emit(self, event: Event) -> None:
+        for listener in self.listeners:
+            listener(event)
+
+    def save(self) -> None:
+        """Write a checkpoint of this moment."""
+        self.save_snapshot(self, self.program.dump(self.state))
+        self._saved = time.monotonic()
+
+    def save_if_due(self, *, epoch_ended: bool) -> None:
+        """Save at multiples of checkpoint_steps, or at an epoch's end when the last is old.
+
+        A checkpoint at the last step of an epoch waits until the epoch's end is recorded.
+        """
+        if self.spec.checkpoint_steps:
+            ready = epoch_ended or self.step < self.epoch_end
+            due = ready and self.step % self.spec.checkpoint_steps == 0
+        else:
+            due = epoch_ended and time.monotonic() - self._saved > SAVE_SECONDS
+        if due:
+            self.save()
+
+    def call_size(self) -> int:
+        """How many steps the next call may take."""
+        limits = [int(self._pace), self.epoch_end - self.step]
+        if self.event_steps:
+            limits.append(self.event_steps)
+        if self.spec.checkpoint_steps:
+            limits.append(self.spec.checkpoint_steps - self.step % self.spec.checkpoint_steps)
+        return max(1, min(limits))
+
+    def advance(self, state: State, losses: list[float], batch_size: int, seconds: float) -> None:
+        """Take over the state after len(losses) more steps, and mind how fast they were."""
+        count = len(losses)
+        self.state, self.step, self.seconds = state, self.step + count, self.seconds + seconds
+        self.sums.loss += sum(losses) * batch_size
+        self.sums.count += count * batch_size
+        # at most fourfold at once: the first call of a program may be the slowest by far
+        self._pace = min(4 * max(self._pace, count), CALL_SECONDS * count / max(seconds, 1e-9) + 1)

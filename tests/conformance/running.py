@@ -1,0 +1,65 @@
+"""How a case is run: its value, and its gradient along one drawn direction."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lockstep.frameworks import registry
+
+from .case import Case, Inputs, draw
+from .cases import CASES
+
+# float64 kernels may sum in another order and approximate exp and tanh to some units in the last
+# place: 1e-13 of the largest entry. One that computes in float32 on the way is off by more than
+# 1e-9, and must not pass. float32 keeps 6e-8 a rounding; the longest sums here have 75 terms, and
+# sums of them follow in the gradients: some hundreds of roundings in the worst case.
+TOLERANCE = {"float64": 1e-11, "float32": 2e-5}
+
+
+class Outcome(NamedTuple):
+    value: np.ndarray
+    grads: Inputs
+
+
+def cotangent(case: Case) -> np.ndarray:
+    """A drawn number for each entry of the result: gradients are those of sum(result * drawn)."""
+    return draw(*np.shape(case.expect(**case.inputs)), seed=9)
+
+
+def run(ops: Any, case: Case, arrays: dict[str, Any] | None = None) -> Outcome:
+    """The case's value and gradients under these Ops, as NumPy arrays."""
+    arrays = arrays or {name: ops.asarray(value) for name, value in case.inputs.items()}
+    if not case.grad:
+        return Outcome(ops.to_numpy(case.call(ops, **arrays)), {})
+    along = ops.asarray(cotangent(case))
+    others = {name: value for name, value in arrays.items() if name not in case.grad}
+
+    def weighted(weights: dict[str, Any], others: dict[str, Any]) -> tuple[Any, Any]:
+        given = weights | others
+        out = case.call(ops, **{name: given[name] for name in case.inputs})
+        return ops.sum(out * along), out
+
+    weights = {name: arrays[name] for name in case.grad}
+    (_, value), grads = ops.value_and_grad(weighted)(weights, others)
+    return Outcome(ops.to_numpy(value), {name: ops.to_numpy(g) for name, g in grads.items()})
+
+
+@cache
+def _oracle(index: int) -> Outcome:
+    return run(registry.get("numpy").ops("float64"), CASES[index])
+
+
+def oracle(case: Case) -> Outcome:
+    """The case under NumPy in float64, once."""
+    return _oracle(CASES.index(case))
+
+
+def assert_near(actual: Any, expected: Any, tolerance: float) -> None:
+    """Equal in shape, and in each entry to a part of the largest entry and of itself."""
+    expected = np.asarray(expected)
+    assert np.shape(actual) == expected.shape
+    largest = np.abs(expected).max(initial=0.0)
+    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance * largest)

@@ -1,0 +1,82 @@
+"""Every framework, every op: value and gradient against the float64 oracle."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lockstep.frameworks.protocol import Ops
+
+from .case import Case
+from .cases import CASES
+from .running import TOLERANCE, assert_near, oracle, run
+
+every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+
+
+def test_every_method_of_ops_has_a_case() -> None:
+    methods = {name for name, value in vars(Ops).items() if callable(value) and name[0] != "_"}
+    assert {"exp", "conv2d", "scan", "value_and_grad"} <= methods
+    assert methods - {case.op for case in CASES} == set()
+
+
+def test_case_names_are_unique() -> None:
+    assert len({case.id for case in CASES}) == len(CASES)
+
+
+@every_case
+def test_value_and_gradient_equal_the_oracle(ops: Any, precision: str, case: Case) -> None:
+    outcome, expected = run(ops, case), oracle(case)
+    assert_near(outcome.value, expected.value, TOLERANCE[precision])
+    assert outcome.grads.keys() == expected.grads.keys()
+    for name, gradient in expected.grads.items():
+        assert_near(outcome.grads[name], gradient, TOLERANCE[precision])
+
+
+@every_case
+def test_floating_results_have_the_precision(ops: Any, precision: str, case: Case) -> None:
+    outcome = run(ops, case)
+    assert (outcome.value.dtype.kind == "f") == (oracle(case).value.dtype.kind == "f")
+    if outcome.value.dtype.kind == "f":
+        assert outcome.value.dtype == precision
+    assert [g.dtype for g in outcome.grads.values()] == [precision] * len(case.grad)
+
+
+@every_case
+def test_inputs_are_not_written_to(ops: Any, case: Case) -> None:
+    given = {name: value.copy() for name, value in case.inputs.items()}
+    arrays = {name: ops.asarray(value) for name, value in given.items()}
+    before = {name: ops.to_numpy(array).copy() for name, array in arrays.items()}
+    run(ops, case, arrays)
+    for name, value in case.inputs.items():
+        np.testing.assert_array_equal(ops.to_numpy(arrays[name]), before[name])
+        np.testing.assert_array_equal(given[name], value)
+
+
+@every_case
+def test_the_same_call_twice_is_bit_equal(ops: Any, case: Case) -> None:
+    first, second = run(ops, case), run(ops, case)
+    assert first.value.tobytes() == second.value.tobytes()
+    for name, gradient in first.grads.items():
+        assert gradient.tobytes() == second.grads[name].tobytes()
+
+
+def test_uint8_and_booleans_stay_what_they_are(ops: Any) -> None:
+    for given in (np.array([0, 255], np.uint8), np.array([True, False])):
+        assert ops.to_numpy(ops.asarray(given)).dtype == given.dtype
+
+
+def test_python_numbers_become_floats_of_the_precision(ops: Any, precision: str) -> None:
+    number = ops.to_numpy(ops.asarray(0.1))
+    assert number.shape == ()
+    assert number.dtype == precision
+    assert number == np.dtype(precision).type(0.1)
+
+
+def test_zeros_are_zeros(ops: Any, precision: str) -> None:
+    for shape in ((2, 3), [4], ()):
+        made = ops.to_numpy(ops.zeros(shape))
+        assert made.dtype == precision
+        np.testing.assert_array_equal(made, np.zeros(shape))
