@@ -17,6 +17,7 @@ CASES: list[Case] = [
     *layers.shapes(),
     *layers.joining(),
     *layers.slices(),
+    *layers.overlapping(),
     *layers.selection(),
     *layers.products(),
     *layers.convolutions(),

@@ -1,24 +1,35 @@
-"""Every framework that is installed, in both precisions, with and without its faster equals."""
+"""Every framework that is installed, in both precisions.
+
+float32 comes first for the whole session: JAX can allow float64, but not forbid it again.
+"""
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
 from lockstep.frameworks import registry
 
-
-@pytest.fixture(scope="module", params=registry.installed())
-def framework(request: pytest.FixtureRequest) -> Any:
-    return registry.get(request.param)
+SETTINGS = list(itertools.product(registry.installed(), ["float32", "float64"]))
 
 
-@pytest.fixture(scope="module", params=["float32", "float64"])
-def precision(request: pytest.FixtureRequest) -> str:
+@pytest.fixture(scope="session", params=SETTINGS, ids="-".join)
+def setting(request: pytest.FixtureRequest) -> tuple[str, str]:
     return request.param
 
 
-@pytest.fixture(scope="module", params=[True, False], ids=["fused", "plain"])
-def ops(request: pytest.FixtureRequest, framework: Any, precision: str) -> Any:
-    return framework.ops(precision, fused=request.param)
+@pytest.fixture
+def framework(setting: tuple[str, str]) -> Any:
+    return registry.get(setting[0])
+
+
+@pytest.fixture
+def precision(setting: tuple[str, str]) -> str:
+    return setting[1]
+
+
+@pytest.fixture
+def ops(framework: Any, precision: str) -> Any:
+    return framework.ops(precision)

@@ -29,6 +29,12 @@ def cotangent(case: Case) -> np.ndarray:
     return draw(*np.shape(case.expect(**case.inputs)), seed=9)
 
 
+def evaluated(ops: Any, case: Case) -> np.ndarray:
+    """The case's value alone, with no gradient asked for: some Ops take another way then."""
+    arrays = {name: ops.asarray(value) for name, value in case.inputs.items()}
+    return ops.to_numpy(case.call(ops, **arrays))
+
+
 def run(ops: Any, case: Case, arrays: dict[str, Any] | None = None) -> Outcome:
     """The case's value and gradients under these Ops, as NumPy arrays."""
     arrays = arrays or {name: ops.asarray(value) for name, value in case.inputs.items()}

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import TIES, draw
+from .case import TIED_WINDOWS, TIES, draw
 from .running import TOLERANCE, assert_near
 
 
@@ -118,20 +118,22 @@ def test_no_gradient_passes_stop_gradient(ops: Any) -> None:
 
 
 def test_at_a_kink_the_gradient_is_what_the_contract_says(ops: Any) -> None:
-    """TIES holds zeros and ties in every row; whole numbers, so every comparison is exact."""
-    conventions = {
-        "abs": np.sign(TIES),
-        "relu": (TIES > 0) * 1.0,
-        "max": [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]],
-        "max_pool2d": [[1, 0, 1, 0], [0, 0, 0, 0], [0, 0, 0, 0]],
+    """Inputs of zeros and ties, all whole numbers, so that every comparison is exact."""
+    conventions: dict[str, tuple[Any, np.ndarray, Any]] = {
+        "abs": (ops.abs, TIES, np.sign(TIES)),
+        "relu": (ops.relu, TIES, TIES > 0),
+        "max": (
+            lambda x: ops.max(x, axis=1),
+            TIES,
+            [[1, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0]],
+        ),
+        "max_pool2d": (
+            lambda x: ops.max_pool2d(x[None, None], 2),
+            TIED_WINDOWS,
+            [[0, 1, 1, 0], [0, 0, 0, 0], [1, 0, 1, 0], [0, 0, 0, 0]],
+        ),
     }
-    calls = {
-        "abs": ops.abs,
-        "relu": ops.relu,
-        "max": lambda x: ops.max(x, axis=1),
-        "max_pool2d": lambda x: ops.max_pool2d(x[None, None], 2),
-    }
-    for name, expected in conventions.items():
-        slope = ops.value_and_grad(lambda w, name=name: (ops.sum(calls[name](w["x"])), None))
-        grads = ops.to_numpy(slope({"x": ops.asarray(TIES)})[1]["x"])
-        np.testing.assert_array_equal(grads, expected, err_msg=name)
+    for name, (call, x, expected) in conventions.items():
+        slope = ops.value_and_grad(lambda w, call=call: (ops.sum(call(w["x"])), None))
+        gradient = ops.to_numpy(slope({"x": ops.asarray(x)})[1]["x"])
+        np.testing.assert_array_equal(gradient, expected, err_msg=name)

@@ -11,7 +11,7 @@ from lockstep.frameworks.protocol import Ops
 
 from .case import Case
 from .cases import CASES
-from .running import TOLERANCE, assert_near, oracle, run
+from .running import TOLERANCE, assert_near, evaluated, oracle, run
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 
@@ -26,38 +26,43 @@ def test_case_names_are_unique() -> None:
     assert len({case.id for case in CASES}) == len(CASES)
 
 
-@every_case
-def test_value_and_gradient_equal_the_oracle(ops: Any, precision: str, case: Case) -> None:
+def check(ops: Any, precision: str, case: Case) -> None:
     outcome, expected = run(ops, case), oracle(case)
-    assert_near(outcome.value, expected.value, TOLERANCE[precision])
+    for value in (outcome.value, evaluated(ops, case)):
+        assert_near(value, expected.value, TOLERANCE[precision])
+        assert kind(value, precision) == kind(expected.value, "float64")
     assert outcome.grads.keys() == expected.grads.keys()
     for name, gradient in expected.grads.items():
         assert_near(outcome.grads[name], gradient, TOLERANCE[precision])
+        assert outcome.grads[name].dtype == precision
+
+
+def kind(value: np.ndarray, precision: str) -> str:
+    """Whether an array is of the precision asked for, of another one, or of whole numbers."""
+    if value.dtype.kind != "f":
+        return "whole"
+    return "as asked" if value.dtype == precision else str(value.dtype)
 
 
 @every_case
-def test_floating_results_have_the_precision(ops: Any, precision: str, case: Case) -> None:
-    outcome = run(ops, case)
-    assert (outcome.value.dtype.kind == "f") == (oracle(case).value.dtype.kind == "f")
-    if outcome.value.dtype.kind == "f":
-        assert outcome.value.dtype == precision
-    assert [g.dtype for g in outcome.grads.values()] == [precision] * len(case.grad)
+def test_value_gradient_and_precision(ops: Any, precision: str, case: Case) -> None:
+    check(ops, precision, case)
 
 
 @every_case
-def test_inputs_are_not_written_to(ops: Any, case: Case) -> None:
+def test_the_same_without_faster_equals(framework: Any, precision: str, case: Case) -> None:
+    check(framework.ops(precision, fused=False), precision, case)
+
+
+@every_case
+def test_inputs_stay_and_a_second_call_is_bit_equal(ops: Any, case: Case) -> None:
     given = {name: value.copy() for name, value in case.inputs.items()}
     arrays = {name: ops.asarray(value) for name, value in given.items()}
     before = {name: ops.to_numpy(array).copy() for name, array in arrays.items()}
-    run(ops, case, arrays)
+    first, second = run(ops, case, arrays), run(ops, case, arrays)
     for name, value in case.inputs.items():
         np.testing.assert_array_equal(ops.to_numpy(arrays[name]), before[name])
         np.testing.assert_array_equal(given[name], value)
-
-
-@every_case
-def test_the_same_call_twice_is_bit_equal(ops: Any, case: Case) -> None:
-    first, second = run(ops, case), run(ops, case)
     assert first.value.tobytes() == second.value.tobytes()
     for name, gradient in first.grads.items():
         assert gradient.tobytes() == second.grads[name].tobytes()

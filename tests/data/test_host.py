@@ -124,7 +124,8 @@ from lockstep.data.files import DataFile, Edition
 from lockstep.data.host import PublicHost
 from lockstep.data.places import CACHE
 file = DataFile(("folder/file-0.bin",), (Edition("d2l", "sha256", sys.argv[2]),))
-source = Source("loopback", "Loopback", (file,), (CACHE, PublicHost(sys.argv[1])), "")
+host = PublicHost(sys.argv[1], answer_seconds=60, read_seconds=60)
+source = Source("loopback", "Loopback", (file,), (CACHE, host), "")
 print(fetch(source).place)
 """
 
@@ -145,7 +146,7 @@ def test_two_processes_may_fetch_at_once(cache, server):
         handler.wfile.write(GOOD)
 
     server.routes["/file-0.bin"] = together
-    # each process waits for its answer until the other has asked; the limit is ten seconds
+    # each process waits for its answer until the other has asked
     processes = [start(server.address) for _ in range(2)]
     outputs = [process.communicate(timeout=60)[0] for process in processes]
     assert [process.returncode for process in processes] == [0, 0]

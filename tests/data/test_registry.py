@@ -32,7 +32,7 @@ def test_a_client_that_hangs_ends_with_its_children(tmp_path):
     marker = tmp_path / "child.pid"
     script = f"sleep 60 & echo $! > {marker}; wait"
     began = time.monotonic()
-    with pytest.raises(PlaceError, match="did not finish in 0.5 s"):
+    with pytest.raises(PlaceError, match=r"did not finish in 0\.5 s"):
         run(["sh", "-c", script], tmp_path, 0.5)
     assert time.monotonic() - began < 5
     status = Path(f"/proc/{marker.read_text().strip()}/status")

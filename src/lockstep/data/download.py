@@ -32,11 +32,11 @@ class Limits:
 def download(address: str, limits: Limits, progress: Progress) -> bytes:
     """The bytes at `address`; PlaceError says what went wrong, in one line.
 
-    >>> download("http://127.0.0.1:9/nothing-listens-here", Limits(), print)
+    >>> download("carrier-pigeon:file", Limits(), print)
     Traceback (most recent call last):
         ...
-    lockstep.data.files.PlaceError: http://127.0.0.1:9/nothing-listens-here cannot be reached \
-([Errno 111] Connection refused)
+    lockstep.data.files.PlaceError: carrier-pigeon:file cannot be reached (unknown url type: \
+carrier-pigeon)
     """
     try:
         with _open(address, limits) as response:

@@ -56,13 +56,13 @@ def write_sentences(num_characters: int, chance: np.random.Generator) -> str:
     """At least `num_characters` of lower-case letters and single spaces.
 
     >>> from lockstep.data.random import generator
-    >>> write_sentences(70, generator(1, "doctest")).startswith("that ")
-    False
+    >>> write_sentences(40, generator(1, "doctest"))
+    'at night a quiet traveller examined every river and a traveller watched the machine'
     """
     sentences: list[str] = []
     length = 0
-    while length < num_characters:
-        for draw in chance.random((256, 13)):
+    while length <= num_characters:  # the last sentence has no space after it
+        for draw in chance.random((256, 16)):
             sentences.append(_sentence(draw.tolist()))
             length += len(sentences[-1]) + 1
             if length > num_characters:
@@ -76,8 +76,7 @@ def _sentence(draw: list[float]) -> str:
     spot = _pick(SPOTS, draw[7])
     if draw[8] < 0.6:
         return f"{opening}{first}{spot}"
-    second = _clause([draw[9], draw[10], draw[11], draw[12], draw[8], draw[0]])
-    return f"{opening}{first}{spot}{_pick(JOINTS, (draw[8] - 0.6) / 0.4)}{second}"
+    return f"{opening}{first}{spot}{_pick(JOINTS, draw[9])}{_clause(draw[10:])}"
 
 
 def _clause(draw: list[float]) -> str:

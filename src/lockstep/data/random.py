@@ -26,7 +26,7 @@ def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
     >>> generator(0, "batch order", 3).permutation(5).tolist()
     [1, 4, 2, 0, 3]
     >>> generator(0, "batch order", 4).permutation(5).tolist()
-    [3, 1, 0, 4, 2]
+    [1, 4, 2, 3, 0]
     """
     digest = hashlib.sha256(purpose.encode("utf-8")).digest()
     words = _words("seed", seed)

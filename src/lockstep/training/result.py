@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.spec import RunSpec
 from lockstep.task import Task
@@ -35,6 +37,23 @@ class Result:
     def metrics(self) -> dict[str, float]:
         """The newest value of every metric."""
         return self.history.metrics
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a program to read."""
+        rates = self.history.step_rates()
+        return {
+            "run": str(self.directory) if self.directory else None,
+            "name": self.spec.name,
+            "framework": self.spec.framework,
+            "hash": self.spec.hash,
+            "status": self.status,
+            "steps": len(self.history),
+            "metrics": self.metrics,
+            "seconds": self.history.seconds,
+            "compile_seconds": self.history.compile_seconds,
+            "steps_per_second": float(np.median(rates)) if len(rates) else None,
+            "notes": self.history.notes,
+        }
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""

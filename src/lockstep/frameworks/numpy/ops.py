@@ -7,6 +7,7 @@ convention of `autodiff.py`. Nothing here writes into its inputs.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ Axis = int | tuple[int, ...] | None
 
 class NumpyOps:
     """The Ops of NumPy in one precision.
+
+    Under NumPy 1 an operator on a plain 0-d float32 and a Python float gives float64, and no
+    adapter can help it: every function here, `to_numpy` too, takes it back to the precision.
 
     >>> ops = NumpyOps("float64")
     >>> ops.relu(ops.asarray([-1.0, 2.0]))
@@ -60,7 +64,7 @@ class NumpyOps:
         return value.astype(self._dtype, copy=False) if value.dtype.kind == "f" else value
 
     def to_numpy(self, x: Array) -> np.ndarray:
-        return np.asarray(value_of(x))
+        return self.asarray(value_of(x))
 
     def floating(self, x: Array) -> Array:
         return x if isinstance(x, Var) else np.asarray(x, self._dtype)
@@ -216,7 +220,8 @@ class NumpyOps:
     def conv2d(self, x: Array, w: Array, b: Array, padding: int = 0) -> Array:
         """With each window as a column c, out = w c + b: dc = w^T g, dw = g c^T, db = sum g."""
         v, k, bias = (value_of(self.floating(each)) for each in (x, w, b))
-        cols = windows.columns(v, *k.shape[2:], padding)
+        height, width = k.shape[2:]
+        cols = windows.columns(v, height, width, padding)
 
         def back_x(g: np.ndarray) -> np.ndarray:
             flat = k.reshape(len(k), -1).T @ windows.outputs_first(g)
@@ -297,8 +302,7 @@ def _cut_back(
 ) -> Iterator[tuple[Any, autodiff.Vjp]]:
     """For each x the rule that cuts its own part out of g, along an axis."""
     for x, cut in zip(xs, cuts, strict=True):
-        key = (slice(None),) * axis + (cut,)
-        yield x, lambda g, key=key: g[key]
+        yield x, itemgetter((slice(None),) * axis + (cut,))
 
 
 def _detached(tree: Any) -> Any:

@@ -9,7 +9,7 @@ import torch
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.torch import linear_sgd
-#from lockstep.frameworks.torch.module import build_module, module_program
+from lockstep.frameworks.torch.module import module_program
 from lockstep.frameworks.torch.ops import TorchOps
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class TorchFramework:
     def compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.ops(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
-            return module_program(ops, task, spec, task.native or build_module(task, spec))
+            return module_program(ops, task, spec)
         if spec.fused and linear_sgd.applies(task, spec):
             return linear_sgd.LinearSGDProgram(ops, task, spec)
         return EagerProgram(ops, task, spec, self._notes(task, spec))

@@ -1,0 +1,83 @@
+"""`lockstep doctor`: what is installed here, what is missing, and how to get it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: Any) -> None:
+    parser = subparsers.add_parser("doctor", help="check this machine: frameworks, data, disk")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(handler=_doctor)
+
+
+def _doctor(args: argparse.Namespace) -> int:
+    checks = [_python(), *_frameworks(), *_extras(), *_data(), _disk()]
+    if args.json:
+        print(json.dumps([dict(zip(("what", "ok", "detail"), c, strict=True)) for c in checks]))
+    else:
+        width = max(len(what) for what, _, _ in checks)
+        for what, ok, detail in checks:
+            print(f"{'ok' if ok else 'no':<4}{what:<{width}}  {detail}")
+    # a framework or data set may be missing by choice; Python and disk may not
+    return 0 if checks[0][1] and checks[-1][1] else 2
+
+
+def _python() -> tuple[str, bool, str]:
+    from lockstep.training.machine import machine_facts
+
+    facts = machine_facts()
+    detail = f"{facts['python']}, {facts['cores']} cores, {facts['processor']}"
+    return "python", True, detail
+
+
+def _frameworks() -> list[tuple[str, bool, str]]:
+    from lockstep.errors import MissingError
+    from lockstep.frameworks import registry
+
+    rows = []
+    for name in registry.names():
+        try:
+            framework = registry.get(name)
+            devices = ", ".join(framework.devices())
+            rows.append((name, True, f"{framework.version()} on {devices}"))
+        except MissingError as error:
+            rows.append((name, False, error.remedy))
+        except ImportError as error:
+            rows.append((name, False, f"is installed but does not import: {error}"))
+    return rows
+
+
+def _extras() -> list[tuple[str, bool, str]]:
+    from importlib import metadata
+
+    rows = []
+    for name, use in (("flax", "concise style in jax"), ("matplotlib", "figures")):
+        try:
+            rows.append((name, True, f"{metadata.version(name)} ({use})"))
+        except metadata.PackageNotFoundError:
+            extra = "jax" if name == "flax" else "figures"
+            rows.append((name, False, f"{use}: pip install 'lockstep-train[{extra}]'"))
+    return rows
+
+
+def _data() -> list[tuple[str, bool, str]]:
+    from lockstep.data import find, list_sources
+
+    rows = []
+    for source in list_sources():
+        found = find(source)
+        detail = f"{found.place}, edition {found.edition}" if found else (
+            f"not here: lockstep data fetch {source.name}"
+        )
+        rows.append((f"data {source.name}", found is not None, detail))
+    return rows
+
+
+def _disk() -> tuple[str, bool, str]:
+    free = shutil.disk_usage(Path.cwd()).free
+    return "disk", free > 2**28, f"{free / 2**30:.1f} GiB free in {Path.cwd()}"

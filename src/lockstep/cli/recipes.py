@@ -1,0 +1,31 @@
+"""`lockstep recipes`: what can be trained by name."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+
+def register(subparsers: Any) -> None:
+    parser = subparsers.add_parser("recipes", help="list the recipes, or print one as TOML")
+    parser.add_argument("name", nargs="?", help="print this recipe's spec as TOML")
+    parser.add_argument("--json", action="store_true")
+    parser.set_defaults(handler=_recipes)
+
+
+def _recipes(args: argparse.Namespace) -> int:
+    from lockstep import recipes
+
+    if args.name:
+        spec = recipes.get(args.name)
+        print(json.dumps(spec.to_dict()) if args.json else spec.to_toml(), end="")
+        return 0
+    summaries = {name: recipes.summary(name) for name in recipes.RECIPES}
+    if args.json:
+        print(json.dumps(summaries))
+        return 0
+    width = max(len(name) for name in summaries)
+    for name, text in summaries.items():
+        print(f"{name:<{width}}  {text}")
+    return 0

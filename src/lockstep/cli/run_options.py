@@ -1,0 +1,99 @@
+"""The options that describe a run, shared by the commands that take one."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lockstep.errors import InputError
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+
+# option -> field of the spec, for options that set one field
+_FIELDS = {
+    "framework": "framework",
+    "style": "style",
+    "batch_size": "batch_size",
+    "epochs": "epochs",
+    "max_steps": "max_steps",
+    "schedule": "schedule",
+    "schedule_per": "schedule_per",
+    "optimizer": "optimizer",
+    "seed": "seed",
+    "precision": "precision",
+    "data": "data.source",
+}
+
+
+def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) -> None:
+    """Options for every command that starts from a recipe or a TOML file."""
+    parser.add_argument("run", metavar="RECIPE", help="a recipe's name, or a TOML or JSON file")
+    group = parser.add_argument_group(
+        "the run", "Any other field of the spec by its dotted name: --model.num_hiddens 128"
+    )
+    if framework:
+        group.add_argument("--framework", metavar="NAME", help="numpy, torch, jax ...")
+    group.add_argument("--style", metavar="STYLE", help="scratch or concise")
+    group.add_argument("--batch-size", metavar="N")
+    group.add_argument("--epochs", metavar="N")
+    group.add_argument("--max-steps", metavar="N", help="stop after so many updates")
+    group.add_argument("--lr", type=float, help="base learning rate of the schedule")
+    group.add_argument("--schedule", metavar="TEXT", help='e.g. "cosine(0.3, steps=20)"')
+    group.add_argument("--schedule-per", metavar="UNIT", help="step or epoch")
+    group.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam ...")
+    group.add_argument("--seed", metavar="N")
+    group.add_argument("--precision", metavar="P", help="float32 or float64")
+    group.add_argument("--data", metavar="SOURCE", help="real or generated")
+    parser.set_defaults(takes_fields=True)
+
+
+def spec_from(args: argparse.Namespace) -> RunSpec:
+    """The spec that a command line describes."""
+    from lockstep import recipes
+    from lockstep.spec import RunSpec
+
+    if args.run in recipes.RECIPES or Path(args.run).suffix not in (".toml", ".json"):
+        # the style is the recipe's to know: it may choose the model's form by it
+        style = {"style": args.style} if args.style else {}
+        spec = recipes.get(args.run, **style)
+    else:
+        spec = RunSpec.from_file(args.run)
+    return changed(spec, args)
+
+
+def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
+    """The spec with the fields that the command line names."""
+    changes: dict[str, Any] = {
+        field: getattr(args, option)
+        for option, field in _FIELDS.items()
+        if getattr(args, option, None) is not None
+    }
+    changes |= dotted_fields(args.rest)
+    if "optimizer" in changes:
+        # another kind keeps the clipping and decay that were set
+        common = {"clip_norm": spec.optimizer.clip_norm, "clip_value": spec.optimizer.clip_value}
+        changes["optimizer"] = {"kind": changes["optimizer"], **common}
+    spec = spec.with_fields(changes)
+    return spec if args.lr is None else spec.with_lr(args.lr)
+
+
+def dotted_fields(rest: list[str]) -> dict[str, str]:
+    """`--a.b value` and `--a.b=value` pairs.
+
+    >>> dotted_fields(["--model.num_hiddens", "64", "--data.order=in_order"])
+    {'model.num_hiddens': '64', 'data.order': 'in_order'}
+    """
+    fields: dict[str, str] = {}
+    items = iter(rest)
+    for item in items:
+        if not item.startswith("--"):
+            raise InputError("argument", item, "is not expected", "See `lockstep COMMAND --help`.")
+        name, equals, value = item[2:].partition("=")
+        if not equals:
+            value = next(items, "")
+            if not value or value.startswith("--"):
+                raise InputError(f"--{name}", value, "has no value", f"Write --{name} VALUE.")
+        fields[name.replace("-", "_")] = value
+    return fields

@@ -1,0 +1,107 @@
+"""`lockstep runs`, `lockstep show` and `lockstep generate`: runs that are there already."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+
+def register(subparsers: Any) -> None:
+    runs = subparsers.add_parser("runs", help="list the runs below a folder")
+    runs.add_argument("--root", default="runs", help="the folder (default: runs)")
+    runs.add_argument("--json", action="store_true")
+    runs.set_defaults(handler=_runs)
+
+    show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
+    show.add_argument("run", metavar="RUN", help="a run's folder or its name below runs/")
+    show.add_argument("--against", metavar="RUN", help="list the fields in which two specs differ")
+    show.add_argument("--report", action="store_true", help="write RUN/report.html")
+    show.add_argument("--plot", metavar="FILE", help="write the curves as PNG or SVG")
+    show.add_argument("--json", action="store_true")
+    show.set_defaults(handler=_show)
+
+    generate = subparsers.add_parser("generate", help="continue a text with a trained run")
+    generate.add_argument("run", metavar="RUN")
+    generate.add_argument("--prefix", default="time traveller")
+    generate.add_argument("--num", type=int, default=50, help="how many symbols to add")
+    generate.set_defaults(handler=_generate)
+
+
+def _runs(args: argparse.Namespace) -> int:
+    from lockstep.report.terminal import print_runs
+    from lockstep.training.directory import all_runs
+
+    rows = [_outline(directory) for directory in all_runs(Path(args.root))]
+    if args.json:
+        print(json.dumps(rows))
+    else:
+        print_runs(rows, args.root)
+    return 0
+
+
+def _outline(directory: Any) -> dict[str, Any]:
+    from lockstep.training.history import History
+
+    spec = directory.spec
+    history = History(directory.events())
+    return {
+        "run": directory.path.name,
+        "framework": spec.framework,
+        "style": spec.style,
+        "status": directory.status,
+        "steps": len(history),
+        "metrics": history.metrics,
+    }
+
+
+def _show(args: argparse.Namespace) -> int:
+    from lockstep.report import terminal
+    from lockstep.spec import diff
+    from lockstep.training.directory import find
+    from lockstep.training.history import History
+
+    directory = find(args.run)
+    if args.against:
+        rows = diff(directory.spec, find(args.against).spec)
+        if args.json:
+            print(json.dumps([{"field": n, "one": a, "other": b} for n, a, b in rows]))
+        else:
+            terminal.print_diff(rows)
+        return 0
+    history = History(directory.events())
+    if args.json:
+        print(json.dumps(_outline(directory) | {"spec": directory.spec.to_dict()}))
+    else:
+        terminal.print_run(directory, history)
+    if args.plot:
+        from lockstep.report.figures import run_figure, save_figure
+
+        save_figure(run_figure(history, title=directory.path.name), Path(args.plot))
+    if args.report:
+        from lockstep.report.page import write_run_page
+
+        print(f"report: {write_run_page(directory, history)}")
+    return 0
+
+
+def _generate(args: argparse.Namespace) -> int:
+    from lockstep.assemble import assemble
+    from lockstep.errors import RunDirectoryError
+    from lockstep.training import checkpoints
+    from lockstep.training.directory import find
+    from lockstep.training.generate import generate
+
+    directory = find(args.run)
+    path = checkpoints.newest(directory.checkpoint_folder)
+    if path is None:
+        raise RunDirectoryError(
+            f"run = {args.run!r}: has no checkpoint yet. Go on with `lockstep resume {args.run}`."
+        )
+    snapshot, _ = checkpoints.load(path)
+    text = generate(assemble(directory.spec), snapshot.weights, args.prefix, args.num)
+    with (directory.path / "generated.txt").open("a") as file:
+        file.write(f"{text}\n")
+    print(text)
+    return 0

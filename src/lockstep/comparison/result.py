@@ -1,0 +1,221 @@
+"""What a comparison found: rows, verdicts, and how to show, save and report them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lockstep.comparison.verdict import Verdict, first_parting
+from lockstep.spec import RunSpec
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Rate:
+    """Steps per second over the calls of a run: the median, and the quartiles as its spread."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, rates: np.ndarray) -> Rate | None:
+        """
+        >>> Rate.of(np.array([1.0, 2.0, 4.0]))
+        Rate(median=2.0, low=1.5, high=3.0)
+        """
+        if not len(rates):
+            return None
+        low, median, high = np.percentile(rates, [25, 50, 75])
+        return cls(float(median), float(low), float(high))
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A row's path, per step: for figures."""
+
+    loss: np.ndarray = field(default_factory=lambda: np.array([]))
+    seconds: np.ndarray = field(default_factory=lambda: np.array([]))  # until the step was done
+    deviation: np.ndarray = field(default_factory=lambda: np.array([]))  # of the loss
+
+
+@dataclass(frozen=True)
+class Row:
+    """One framework. `status`: completed, diverged, missing, failed, crashed or timed out.
+
+    `problem` says what went wrong and what to do; `log` holds the last lines that the worker
+    printed. The oracle's own row has no verdicts.
+    """
+
+    framework: str
+    version: str
+    precision: str
+    style: str
+    status: str
+    oracle: bool = False
+    verdicts: tuple[Verdict, ...] = ()
+    final_loss: float | None = None
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    rate: Rate | None = None
+    compile_seconds: float | None = None
+    notes: tuple[str, ...] = ()
+    problem: str = ""
+    log: tuple[str, ...] = ()
+    directory: str = ""
+    curve: Curve = field(default_factory=Curve, repr=False, compare=False)
+
+    @property
+    def label(self) -> str:
+        return f"{self.framework} (oracle)" if self.oracle else self.framework
+
+    @property
+    def ended(self) -> bool:
+        """Whether the run came to its own end, so that its path could be judged."""
+        return self.status in ("completed", "diverged")
+
+    @property
+    def agree(self) -> bool:
+        judged = bool(self.verdicts) and all(verdict.agree for verdict in self.verdicts)
+        return self.ended and (self.oracle or judged)
+
+    @property
+    def parting(self) -> Verdict | None:
+        """The quantity that parts first, and where."""
+        return first_parting(self.verdicts)
+
+    @property
+    def deviation(self) -> float | None:
+        """The largest relative deviation of the loss."""
+        return next((v.largest for v in self.verdicts if v.quantity == "loss"), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        values = {k: v for k, v in asdict(self).items() if k not in ("curve", "verdicts")}
+        values["agree"] = self.agree
+        values["verdicts"] = [asdict(v) | {"agree": v.agree} for v in self.verdicts]
+        parting = self.parting
+        values["first_beyond"] = parting.step if parting else None
+        values["first_quantity"] = parting.quantity if parting else None
+        return values
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """One run in several frameworks against the oracle: NumPy in float64.
+
+    `before` and `after` are the oracle's loss on the same batches with the weights at the start
+    and at the end; None where the oracle came to no end.
+    """
+
+    spec: RunSpec
+    rows: tuple[Row, ...]
+    tolerances: Mapping[str, float]
+    moved: bool
+    before: float | None
+    after: float | None
+    machine: Mapping[str, Any]
+    directory: Path
+
+    @property
+    def oracle(self) -> Row:
+        return self.rows[0]
+
+    @property
+    def others(self) -> tuple[Row, ...]:
+        """Every row that is compared with the oracle."""
+        return self.rows[1:]
+
+    @property
+    def agree(self) -> bool:
+        """Whether every framework asked for walked the oracle's path, and it led somewhere."""
+        return self.moved and bool(self.others) and all(row.agree for row in self.rows)
+
+    @property
+    def exit_code(self) -> int:
+        return 0 if self.agree else 1
+
+    @property
+    def verdict(self) -> str:
+        """The outcome in a sentence."""
+        if not self.oracle.ended:
+            return f"not a comparison: the oracle's run {self.oracle.status}"
+        if not self.moved:
+            return "not a comparison: the loss did not move"
+        if self.agree:
+            names = ", ".join(row.framework for row in self.others)
+            return f"{names} walk the oracle's path, all {self.num_steps} steps of it"
+        return "; ".join(_complaint(row) for row in self.others if not row.agree)
+
+    @property
+    def num_steps(self) -> int:
+        return len(self.oracle.curve.loss)
+
+    def show(self) -> None:
+        """Print the table and the verdict."""
+        from lockstep.report.tables import print_comparison
+
+        print_comparison(self)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the page, with figures, as one HTML file."""
+        from lockstep.report.comparison_page import write_comparison_page
+
+        return write_comparison_page(self, Path(path))
+
+    def plot(self, path: str | Path | None = None) -> Figure:
+        """Loss, deviation and loss against time in one figure; also written to `path` if given."""
+        from lockstep.report.comparison_figures import compare_figure
+        from lockstep.report.figures import save_figure
+
+        figure = compare_figure(self)
+        if path is not None:
+            save_figure(figure, Path(path))
+        return figure
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a program to read; a number that is not finite is text."""
+        values = {
+            "name": self.spec.name,
+            "agree": self.agree,
+            "exit_code": self.exit_code,
+            "verdict": self.verdict,
+            "moved": self.moved,
+            "loss_before": self.before,
+            "loss_after": self.after,
+            "steps": self.num_steps,
+            "tolerances": dict(self.tolerances),
+            "rows": [row.to_dict() for row in self.rows],
+            "machine": dict(self.machine),
+            "directory": str(self.directory),
+            "spec": self.spec.to_dict(),
+        }
+        plain: dict[str, Any] = _plain(values)
+        return plain
+
+
+def _complaint(row: Row) -> str:
+    parting = row.parting
+    if not row.ended:
+        return f"{row.framework} {row.status}" if row.status != "missing" else (
+            f"{row.framework} is missing"
+        )
+    if parting is None:
+        return f"{row.framework} was not judged"
+    when = f"after {parting.step} steps" if parting.quantity == "parameters" else (
+        f"at step {parting.step}"
+    )
+    return f"{row.framework} parts ways {when}: {parting.quantity}"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

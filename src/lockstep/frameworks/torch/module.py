@@ -1,0 +1,175 @@
+"""Programs of PyTorch modules: the concise style, and a person's own nn.Module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from lockstep.frameworks.protocol import Arrays, Snapshot, Sums, Weights
+from lockstep.frameworks.step import initial_snapshot, zero_carry
+from lockstep.frameworks.torch import concise
+from lockstep.models.losses import num_correct
+from lockstep.optimizers import clip, slot_names
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.torch.ops import TorchOps
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+Tensor = torch.Tensor
+
+
+@dataclass(frozen=True)
+class ModuleState:
+    """A state_dict, the optimizer's slots by "slot/parameter", and carried state."""
+
+    tensors: Weights
+    slots: Weights
+    carry: Weights
+
+
+def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
+    """The program of the task's own module, or of the concise form of its model."""
+    if task.native is None:
+        built = concise.build(task.model)
+        start = initial_snapshot(task, spec)
+        return ModuleProgram(ops, task, spec, built.module, built.call, built.layout, start)
+    module: nn.Module = task.native
+    own = {name: value.detach().cpu().numpy().copy() for name, value in module.state_dict().items()}
+    return ModuleProgram(
+        ops, task, spec, module, concise.plain_call, concise.Layout(), lambda: Snapshot(own)
+    )
+
+
+class ModuleProgram:
+    """torch.nn and torch.optim, step by step; between calls the state is kept apart."""
+
+    def __init__(
+        self,
+        ops: TorchOps,
+        task: Task,
+        spec: RunSpec,
+        module: nn.Module,
+        call: concise.Call,
+        layout: concise.Layout,
+        initial: Callable[[], Snapshot],
+    ) -> None:
+        self.notes: tuple[str, ...] = ("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})")
+        self.initial = initial
+        self._ops, self._task, self._spec = ops, task, spec
+        self._module = module.to(ops.dtype)
+        self._call, self._layout = call, layout
+        self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
+        self._optimizer = concise.optimizer(self._parameters.values(), spec.optimizer)
+        self._draws = any("ropout" in type(m).__name__ for m in module.modules())
+        self._data = {
+            split: {name: ops.asarray(value) for name, value in arrays.items()}
+            for split, arrays in task.splits.items()
+        }
+
+    def prepare(self, state: ModuleState, blocks: Sequence[np.ndarray]) -> None:
+        """Nothing to compile."""
+
+    def load(self, snapshot: Snapshot) -> ModuleState:
+        tensors = self._tensors(self._layout.to_native(snapshot.weights))
+        slots: Weights = {}
+        for slot in slot_names(self._spec.optimizer):
+            own = {n: snapshot.slots.get(f"{slot}/{n}", 0 * w) for n, w in snapshot.weights.items()}
+            native = self._tensors(self._layout.to_native(own))
+            slots |= {f"{slot}/{n}": native[n] for n in self._parameters}
+        carry = zero_carry(self._ops, self._task, self._spec.batch_size)
+        return ModuleState(tensors, slots, carry | self._tensors(snapshot.carry))
+
+    def _tensors(self, arrays: Arrays) -> Weights:
+        return {name: self._ops.asarray(value) for name, value in arrays.items()}
+
+    def dump(self, state: ModuleState) -> Snapshot:
+        slots: Arrays = {}
+        for slot in slot_names(self._spec.optimizer):
+            own = {n: _array(state.slots[f"{slot}/{n}"]) for n in self._parameters}
+            slots |= {f"{slot}/{n}": v for n, v in self._layout.from_native(own).items()}
+        weights = self._layout.from_native({n: _array(t) for n, t in state.tensors.items()})
+        return Snapshot(weights, slots, {n: _array(t) for n, t in state.carry.items()})
+
+    def restart_carry(self, state: ModuleState) -> ModuleState:
+        return replace(state, carry=zero_carry(self._ops, self._task, self._spec.batch_size))
+
+    def steps(
+        self, state: ModuleState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[ModuleState, list[tuple[Tensor, Tensor]]]:
+        self._install(state, first_step)
+        self._module.train()
+        carry, log = state.carry, []
+        for i, batch in enumerate(self._ops.asarray(rows)):
+            if self._draws:  # a module that draws for itself draws the same after a resume
+                torch.manual_seed(self._spec.seed * 1_000_003 + first_step + i)
+            loss, norm, carry = self._step(batch, carry, float(lrs[i]))
+            log.append((loss, norm))
+        return self._extract(carry), log
+
+    def _step(self, rows: Tensor, carry: Weights, lr: float) -> tuple[Tensor, Tensor, Weights]:
+        x, y = self._task.batch(self._ops, self._data["train"], rows)
+        if not self._task.carries_state:
+            carry = zero_carry(self._ops, self._task, len(rows))
+        outputs, carry = self._call(self._module, x, carry)
+        loss = self._task.loss(self._ops, outputs, y).mean()
+        self._optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        grads = {
+            n: torch.zeros_like(p) if p.grad is None else p.grad
+            for n, p in self._parameters.items()
+        }
+        grads, norm = clip(self._ops, self._spec.optimizer, grads)
+        for name, parameter in self._parameters.items():
+            parameter.grad = grads[name]
+        for group in self._optimizer.param_groups:
+            group["lr"] = lr
+        self._optimizer.step()
+        return loss.detach(), norm, {n: t.detach() for n, t in carry.items()}
+
+    def _install(self, state: ModuleState, step: int) -> None:
+        self._module.load_state_dict(state.tensors)
+        for name, parameter in self._parameters.items():
+            own = {s: state.slots[f"{s}/{name}"].clone() for s in slot_names(self._spec.optimizer)}
+            self._optimizer.state[parameter] = concise.optimizer_state(
+                self._spec.optimizer, own, step
+            )
+
+    def _extract(self, carry: Weights) -> ModuleState:
+        tensors = {n: t.detach().clone() for n, t in self._module.state_dict().items()}
+        slots = {
+            f"{slot}/{name}": value
+            for name, parameter in self._parameters.items()
+            for slot, value in concise.optimizer_slots(
+                self._spec.optimizer, self._optimizer.state[parameter]
+            ).items()
+        }
+        return ModuleState(tensors, slots, carry)
+
+    def fetch(self, log: list[tuple[Tensor, Tensor]]) -> dict[str, np.ndarray]:
+        values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
+        return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+
+    def evaluate(self, state: ModuleState, split: str) -> Sums:
+        self._module.load_state_dict(state.tensors)
+        self._module.eval()
+        loss = correct = 0.0
+        with torch.no_grad():
+            for block in self._task.evaluation_rows(split):
+                for rows in self._ops.asarray(block):
+                    x, y = self._task.batch(self._ops, self._data[split], rows)
+                    carry = zero_carry(self._ops, self._task, len(rows))
+                    outputs, _ = self._call(self._module, x, carry)
+                    loss += float(self._task.loss(self._ops, outputs, y).sum())
+                    if self._task.classifies:
+                        correct += float(num_correct(self._ops, outputs, y))
+        return Sums(loss, correct, self._task.count(split))
+
+
+def _array(tensor: Tensor) -> Any:
+    return tensor.detach().cpu().numpy().copy()

@@ -1,0 +1,105 @@
+"""Progress of a comparison: a row for each framework, or plain lines where nothing can be redrawn.
+
+Fed with a row's label and either an event or, when a framework starts and ends, a status.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Iterable
+from typing import Self, TextIO
+
+from rich import box
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from lockstep.report.progress import DRAW_SECONDS, Pace
+from lockstep.report.text import duration, number, rate
+from lockstep.training.events import Event, ProgramCompiled
+
+STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}
+
+
+class PlainCompareProgress:
+    """A line when a framework starts and one when it ends."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self._file = file or sys.stderr
+        self._paces: dict[str, Pace] = {}
+        self._begin: dict[str, float] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *stop: object) -> None:
+        return None
+
+    def __call__(self, label: str, event: Event | str) -> None:
+        pace = self._paces.setdefault(label, Pace())
+        if not isinstance(event, str):
+            pace(event)
+        elif event == "starting":
+            self._begin[label] = time.monotonic()
+            self._say(f"{label}: starting")
+        else:
+            took = duration(time.monotonic() - self._begin.get(label, time.monotonic()))
+            steps = f", {pace.step:,} steps, loss {number(pace.loss)}" if pace.step else ""
+            self._say(f"{label}: {event} after {took}{steps}")
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+
+
+class LiveCompareProgress:
+    """A table that is redrawn while the frameworks run, one after another."""
+
+    def __init__(self, labels: Iterable[str] = (), file: TextIO | None = None) -> None:
+        self._status = dict.fromkeys(labels, "waiting")
+        self._paces: dict[str, Pace] = {}
+        self._ready: dict[str, float] = {}
+        self._drawn = -math.inf
+        console = Console(file=file or sys.stderr, highlight=False)
+        self._live = Live(console=console, auto_refresh=False, transient=True)
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *stop: object) -> None:
+        self._live.stop()
+
+    def __call__(self, label: str, event: Event | str) -> None:
+        pace = self._paces.setdefault(label, Pace())
+        if isinstance(event, str):
+            self._status[label] = event
+        else:
+            pace(event)
+            self._status[label] = "running"
+            if isinstance(event, ProgramCompiled):
+                self._ready[label] = event.seconds
+        now = time.monotonic()
+        if isinstance(event, str) or now - self._drawn >= DRAW_SECONDS:
+            self._drawn = now
+            self._live.update(Group(self._table()), refresh=True)
+
+    def _table(self) -> Table:
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in ("framework", "", "", "steps", "loss", "steps/s", "compile"):
+            table.add_column(name, justify="right" if name not in ("framework", "") else "left")
+        for label, status in self._status.items():
+            pace = self._paces.get(label, Pace())
+            table.add_row(
+                label,
+                Text(status, STYLES.get(status, "red")),
+                ProgressBar(total=max(1, pace.num_steps), completed=pace.step, width=24),
+                f"{pace.step:,}" if pace.num_steps else "",
+                number(pace.loss) if pace.step else "",
+                rate(pace.rate),
+                duration(self._ready.get(label)),
+            )
+        return table

@@ -1,0 +1,189 @@
+"""Progress of one run, from its events: a live line on a terminal, plain lines elsewhere.
+
+A listener costs a run next to nothing: it draws at most four times a second, when an event comes.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+import time
+from types import TracebackType
+from typing import Self, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from lockstep.report.text import duration, metrics_line, number, rate
+from lockstep.training.events import (
+    EpochCompleted,
+    Event,
+    ProgramCompiled,
+    RunCompleted,
+    RunDiverged,
+    RunInterrupted,
+    RunStarted,
+    StepsCompleted,
+)
+
+EPOCH_LINES = 20  # of a run, at most about so many
+DRAW_SECONDS = 0.25
+PLAIN_SECONDS = 5.0  # between two plain lines
+
+
+def is_live(file: TextIO) -> bool:
+    """Whether lines there can be redrawn: a terminal, and not a dumb one."""
+    return file.isatty() and os.environ.get("TERM") != "dumb"
+
+
+class Pace:
+    """Where a run stands: steps, speed and what is left, from its events."""
+
+    def __init__(self) -> None:
+        self.step = self.num_steps = self.first = self.steps_per_epoch = 0
+        self.loss = self.lr = math.nan
+        self.rate: float | None = None  # of the steps themselves, the newest calls counting most
+        self._begin = time.monotonic()
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, RunStarted):
+            self.step = self.first = event.step
+            self.num_steps, self.steps_per_epoch = event.num_steps, event.steps_per_epoch
+        elif isinstance(event, ProgramCompiled):
+            self._begin = time.monotonic()
+        elif isinstance(event, StepsCompleted):
+            self.step = event.step + len(event.loss)
+            self.loss, self.lr = event.loss[-1], event.lr[-1]
+            now = len(event.loss) / max(event.seconds, 1e-9)
+            self.rate = now if self.rate is None else 0.7 * self.rate + 0.3 * now
+
+    @property
+    def seconds_left(self) -> float | None:
+        """By the clock, evaluations included; None before the first steps."""
+        done = self.step - self.first
+        elapsed = time.monotonic() - self._begin
+        return elapsed * (self.num_steps - self.step) / done if done else None
+
+    def tells(self, epoch: int) -> bool:
+        """Whether this epoch gets a line: all of few, some of many, always the last."""
+        count = math.ceil(self.num_steps / max(1, self.steps_per_epoch))
+        every = math.ceil(count / EPOCH_LINES)
+        return (epoch + 1) % every == 0 or epoch + 1 == count
+
+
+def ending(event: Event) -> str | None:
+    """What to say at the end of a run; None while it goes on."""
+    if isinstance(event, RunCompleted):
+        return f"completed: {event.step:,} steps in {duration(event.seconds)}"
+    if isinstance(event, RunDiverged):
+        at = f"diverged: loss {event.loss} at step {event.step}, lr {number(event.lr)}"
+        return f"{at}; kept the state of step {event.kept}"
+    return f"interrupted at step {event.step}" if isinstance(event, RunInterrupted) else None
+
+
+class PlainProgress:
+    """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
+
+    def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
+        self._file = file or sys.stderr
+        self._seconds = seconds
+        self._pace = Pace()
+        self._told = -math.inf
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *stop: object) -> None:
+        return None
+
+    def __call__(self, event: Event) -> None:
+        self._pace(event)
+        pace = self._pace
+        if isinstance(event, RunStarted):
+            begin = f" from step {event.step:,}" if event.step else ""
+            self._say(f"training: {event.num_steps:,} steps{begin}")
+        elif isinstance(event, ProgramCompiled):
+            self._say(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
+        elif isinstance(event, EpochCompleted) and pace.tells(event.epoch):
+            self._say(f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}")
+        elif isinstance(event, StepsCompleted):
+            if time.monotonic() - self._told >= self._seconds:
+                left = duration(pace.seconds_left)
+                self._say(
+                    f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
+                    f"loss {number(pace.loss)}  lr {number(pace.lr)}  {left} left"
+                )
+        elif said := ending(event):
+            self._say(said)
+
+    def _say(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+        self._told = time.monotonic()
+
+
+class LiveProgress:
+    """A line that is redrawn: bar, steps, speed, loss, lr, time left; above it a line per epoch."""
+
+    def __init__(self, file: TextIO | None = None) -> None:
+        self._console = Console(file=file or sys.stderr, highlight=False)
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
+            TextColumn("[cyan]{task.fields[speed]:>9} steps/s"),
+            TextColumn("loss [bold]{task.fields[loss]:<8}"),
+            TextColumn("[dim]lr {task.fields[lr]:<7}"),
+            TextColumn("[dim]{task.fields[left]} left"),
+            console=self._console,
+            auto_refresh=False,  # no thread beside the run
+            transient=True,
+        )
+        self._pace = Pace()
+        self._task: TaskID | None = None
+        self._drawn = -math.inf
+
+    def __enter__(self) -> Self:
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._progress.stop()
+
+    def __call__(self, event: Event) -> None:
+        self._pace(event)
+        if isinstance(event, RunStarted):
+            blank = {"speed": "-", "loss": "-", "lr": "-", "left": "-"}
+            self._task = self._progress.add_task("compiling", total=event.num_steps, **blank)
+            self._draw("compiling", force=True)
+        elif isinstance(event, ProgramCompiled):
+            self._draw("training ", force=True)
+        elif isinstance(event, StepsCompleted):
+            self._draw("training ")
+        elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
+            line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
+            self._console.print(line)
+        elif said := ending(event):
+            self._progress.update(self._task or TaskID(0), visible=False)
+            self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")
+
+    def _draw(self, what: str, force: bool = False) -> None:
+        now = time.monotonic()
+        if self._task is None or not (force or now - self._drawn >= DRAW_SECONDS):
+            return
+        self._drawn, pace = now, self._pace
+        self._progress.update(
+            self._task,
+            description=what,
+            completed=pace.step,
+            speed=rate(pace.rate) or "-",
+            loss=number(pace.loss),
+            lr=number(pace.lr),
+            left=duration(pace.seconds_left) or "-",
+        )
+        self._progress.refresh()

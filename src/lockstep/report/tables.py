@@ -1,0 +1,195 @@
+"""Tables of runs and comparisons, by rich on a terminal and plain where piped."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
+
+from rich import box
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from lockstep.report.progress import is_live
+from lockstep.report.text import deviation, duration, metric, metrics_line, number, rate, words
+
+if TYPE_CHECKING:
+    from lockstep.comparison.result import Comparison, Row
+    from lockstep.training.directory import RunDirectory
+    from lockstep.training.history import History
+    from lockstep.training.result import Result
+
+PIPED_WIDTH = 160  # a pipe has no edge at which to fold
+
+
+def console(file: TextIO | None = None) -> Console:
+    """A console on stdout; without colour, and wide, where that is not a terminal."""
+    file = file or sys.stdout
+    if is_live(file):
+        return Console(file=file, highlight=False, no_color="NO_COLOR" in os.environ or None)
+    width = max(PIPED_WIDTH, int(os.environ.get("COLUMNS") or 0))
+    return Console(file=file, highlight=False, force_terminal=False, color_system=None, width=width)
+
+
+def table(*columns: str, left: Sequence[str] = ()) -> Table:
+    """An empty table in the house style; columns hold numbers unless named in `left`."""
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in columns:
+        made.add_column(name, justify="left" if name in left else "right", overflow="fold")
+    return made
+
+
+def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
+    """Names and values, side by side."""
+    made = Table(box=None, show_header=False, pad_edge=False)
+    made.add_column(style="dim")
+    made.add_column(overflow="fold")
+    for name, value in facts:
+        made.add_row(name, escape(value))
+    return made
+
+
+# --- runs ------------------------------------------------------------------------------------------
+
+
+def run_facts(history: History, status: str) -> list[tuple[str, str]]:
+    """What a run came to: metrics, speed, and the path it took."""
+    rates = sorted(history.step_rates()) if len(history) else []
+    facts = [("status", status), ("steps", f"{len(history):,}")]
+    facts += [(words(name), metric(name, value)) for name, value in history.metrics.items()]
+    if rates:
+        speed = f"{rate(rates[len(rates) // 2])} steps/s"
+        facts.append(("speed", f"{speed} ({rate(rates[0])} to {rate(rates[-1])})"))
+        facts.append(("time", f"{duration(history.seconds)} in steps"))
+        facts.append(("compile", duration(history.compile_seconds)))
+    return facts + [("path", note) for note in history.notes]
+
+
+def print_result(result: Result, file: TextIO | None = None) -> None:
+    """What a run came to, after it ended."""
+    spec, out = result.spec, console(file)
+    out.print(Text(f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}", "bold"))
+    facts = run_facts(result.history, result.status)
+    if result.directory is not None:
+        facts.append(("folder", str(result.directory)))
+    out.print(facts_table(facts))
+
+
+def print_run(directory: RunDirectory, history: History, file: TextIO | None = None) -> None:
+    """What a run directory holds: what was asked, how it went, its last epochs."""
+    spec, out = directory.spec, console(file)
+    out.print(Text(f"{directory.path.name}", "bold"))
+    out.print(facts_table([("asked", line) for line in spec.to_toml().splitlines() if line]))
+    out.print(facts_table(run_facts(history, directory.status)))
+    if history.epochs:
+        out.print(epoch_table(history))
+
+
+def epoch_table(history: History, count: int = 12) -> Table:
+    """The metrics of epochs, evenly chosen, the last among them."""
+    epochs = history.epochs
+    every = -(-len(epochs) // count)
+    chosen = epochs[::-1][::every][::-1]
+    names = list(dict.fromkeys(name for event in chosen for name in event.metrics))
+    made = table("epoch", "step", *(words(name) for name in names))
+    for event in chosen:
+        cells = [metric(n, event.metrics[n]) if n in event.metrics else "" for n in names]
+        made.add_row(str(event.epoch + 1), f"{event.step:,}", *cells)
+    return made
+
+
+def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = None) -> None:
+    """The runs below a folder."""
+    out = console(file)
+    if not rows:
+        out.print(f"no runs in {escape(str(root))}/", soft_wrap=True)
+        return
+    left = ("run", "framework", "style", "status", "metrics")
+    made = table("run", "framework", "style", "status", "steps", "metrics", left=left)
+    for row in rows:
+        cells = [escape(str(row[key])) for key in ("run", "framework", "style", "status")]
+        made.add_row(*cells, f"{row['steps']:,}", metrics_line(row["metrics"]))
+    out.print(made)
+
+
+def print_diff(rows: Sequence[tuple[str, object, object]], file: TextIO | None = None) -> None:
+    """The fields in which two specs differ."""
+    out = console(file)
+    if not rows:
+        out.print("the same in every field")
+        return
+    made = table("field", "one", "other", left=("field", "one", "other"))
+    for name, one, other in rows:
+        made.add_row(escape(name), escape(repr(one)), escape(repr(other)))
+    out.print(made)
+
+
+# --- comparisons -----------------------------------------------------------------------------------
+
+
+def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None:
+    """The table of frameworks, the verdict on each quantity, and the outcome in a sentence."""
+    out, spec = console(file), comparison.spec
+    about = f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"
+    out.print(Text(about, "bold"))
+    out.print(comparison_table(comparison.rows))
+    judged = [row for row in comparison.others if row.verdicts]
+    if judged:
+        out.print(verdict_table(comparison, judged))
+    for row in comparison.rows:
+        if row.problem:
+            out.print(Text(f"{row.framework} {row.status}: {row.problem}", "yellow"))
+            for line in row.log:
+                out.print(Text(f"  | {line}", "dim"), soft_wrap=True)
+    mark, style = ("agree: ", "bold green") if comparison.agree else ("no: ", "bold red")
+    out.print(Text(mark + comparison.verdict, style), soft_wrap=True)
+    out.print(f"report: {escape(str(comparison.directory / 'report.html'))}", soft_wrap=True)
+
+
+def comparison_table(rows: Sequence[Row]) -> Table:
+    """A row for each framework."""
+    left = ("framework", "path")
+    made = table(
+        "framework", "final loss", "largest deviation", "first step beyond", "steps/s", "compile",
+        "path", left=left,
+    )  # fmt: skip
+    for row in rows:
+        made.add_row(
+            row.label,
+            number(row.final_loss),
+            "-" if row.oracle else deviation(row.deviation),
+            first_beyond(row),
+            rate(row.rate.median) if row.rate else "",
+            duration(row.compile_seconds),
+            "; ".join(row.notes) if row.ended else Text(row.status, "yellow"),
+            style="" if row.agree else "red" if row.verdicts else "yellow",
+        )
+    return made
+
+
+def first_beyond(row: Row) -> str:
+    """The first step beyond tolerance: "none", or the step and the quantity."""
+    if row.oracle:
+        return "-"
+    if not row.verdicts:
+        return "not judged"
+    parting = row.parting
+    return "none" if parting is None else f"{parting.step} ({parting.quantity})"
+
+
+def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
+    """A row for each quantity: its tolerance, and the largest deviation of each framework."""
+    names = [row.framework for row in rows]
+    made = table("relative deviation", "tolerance", *names, left=("relative deviation",))
+    for index, (quantity, limit) in enumerate(comparison.tolerances.items()):
+        cells = []
+        for row in rows:
+            verdict = row.verdicts[index]
+            text = deviation(verdict.largest)
+            beyond = "" if verdict.agree else f" from step {verdict.step}"
+            cells.append(Text(text + beyond, "" if verdict.agree else "red"))
+        made.add_row(quantity, deviation(limit), *cells)
+    return made

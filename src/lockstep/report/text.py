@@ -1,0 +1,83 @@
+"""Numbers, rates and times as people read them. No colour, no layout."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+
+def number(value: float | None) -> str:
+    """Four significant digits; nothing for None.
+
+    >>> number(0.243411), number(12.0), number(1.5e-7), number(None), number(math.nan)
+    ('0.2434', '12', '1.5e-07', '', 'nan')
+    """
+    return "" if value is None else f"{value:.4g}"
+
+
+def deviation(value: float | None) -> str:
+    """
+    >>> deviation(3.14e-16), deviation(0.0), deviation(math.inf), deviation(None)
+    ('3.1e-16', '0', 'infinite', '')
+    """
+    if value is None:
+        return ""
+    if not math.isfinite(value):
+        return "infinite"
+    return f"{value:.1e}" if value else "0"
+
+
+def rate(value: float | None) -> str:
+    """Per second, three significant digits, thousands apart.
+
+    >>> rate(273563.1), rate(7.891), rate(None)
+    ('274,000', '7.89', '')
+    """
+    if value is None:
+        return ""
+    if value >= 1000 and math.isfinite(value):
+        digits = int(math.log10(value)) - 2
+        return f"{round(value / 10**digits) * 10**digits:,}"
+    return f"{value:.3g}"
+
+
+def duration(seconds: float | None) -> str:
+    """
+    >>> duration(0.0012), duration(2.5), duration(75), duration(7300)
+    ('1.2 ms', '2.5 s', '1 min 15 s', '2 h 01 min')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 1:
+        return f"{seconds * 1e3:.2g} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02d} s"
+    return f"{minutes // 60} h {minutes % 60:02d} min"
+
+
+def metric(name: str, value: float) -> str:
+    """A metric's value with its unit.
+
+    >>> metric("test_accuracy", 0.8954), metric("train_loss", 0.25)
+    ('89.54 %', '0.25')
+    """
+    return f"{100 * value:.2f} %" if name.endswith("accuracy") else number(value)
+
+
+def metrics_line(metrics: Mapping[str, float]) -> str:
+    """
+    >>> metrics_line({"train_loss": 0.5, "test_accuracy": 0.9})
+    'train loss 0.5, test accuracy 90.00 %'
+    """
+    return ", ".join(f"{words(name)} {metric(name, value)}" for name, value in metrics.items())
+
+
+def words(name: str) -> str:
+    """
+    >>> words("final_train_loss")
+    'final train loss'
+    """
+    return name.replace("_", " ")

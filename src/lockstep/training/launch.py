@@ -1,0 +1,178 @@
+"""The parent's side of a worker: start it, follow its events, and never leave it behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO
+
+import lockstep
+from lockstep.errors import InputError, LockstepError
+from lockstep.training.events import Event, from_json
+from lockstep.training.worker import WORKER_VARIABLE
+
+LOG_LINES = 12  # of a worker's own words that an error repeats
+GRACE = 5.0  # seconds that a worker has to end by itself
+
+
+class WorkerError(LockstepError):
+    """A worker did not come to its end. `status`: missing, failed, crashed or timed out.
+
+    `missing` and `failed` are mistakes that the worker itself told; `log` holds the last lines it
+    printed, for the others.
+    """
+
+    def __init__(self, status: str, message: str, log: tuple[str, ...] = (), code: int = 2) -> None:
+        super().__init__(message)
+        self.status, self.message, self.log, self.exit_code = status, message, log, code
+
+
+def follow(
+    directory: Path,
+    *,
+    python: str = sys.executable,
+    silence: float = 300.0,
+    timeout: float = 3600.0,
+) -> Iterator[Event]:
+    """Carry out the run of `directory` in a process of its own, and give its events as they come.
+
+    At most `silence` seconds may pass without an event, and `timeout` in all. However the loop over
+    the events ends, the process ends too. What it printed is in DIRECTORY/worker.log.
+    """
+    if os.environ.get(WORKER_VARIABLE):
+        raise InputError(
+            "worker", os.getpid(), "must not start workers of its own",
+            "Put the calls of a script that defines a model under: if __name__ == '__main__'.",
+        )  # fmt: skip
+    log = directory / "worker.log"
+    process = _start(directory, python, log)
+    lines: queue.Queue[bytes] = queue.Queue()
+    reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
+    reader.start()
+    try:
+        yield from _events(process, lines, log, silence, timeout)
+    finally:
+        _end(process)
+        reader.join(GRACE)
+        if process.stdout is not None:
+            process.stdout.close()
+
+
+def _start(directory: Path, python: str, log: Path) -> subprocess.Popen[bytes]:
+    # -P: a file in the current folder must not stand in for a package
+    command = [python, "-P", "-m", "lockstep.training.worker", str(directory)]
+    try:
+        with log.open("ab") as errors:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=_environment(),
+            )
+    except OSError as error:
+        message = f"python = {python!r}: cannot be started ({error.strerror}). Check the path."
+        raise WorkerError("missing", message) from error
+
+
+def _environment() -> dict[str, str]:
+    """This process's, with the way to this source tree where Lockstep is not installed."""
+    variables = os.environ | {WORKER_VARIABLE: "1"}
+    root = Path(lockstep.__file__).resolve().parent.parent
+    if root.name not in ("site-packages", "dist-packages"):
+        paths = [str(root), os.environ.get("PYTHONPATH", "")]
+        variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
+    return variables
+
+
+def _read(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:
+    for line in stream:
+        lines.put(line)
+    lines.put(b"")
+
+
+def _events(
+    process: subprocess.Popen[bytes],
+    lines: queue.Queue[bytes],
+    log: Path,
+    silence: float,
+    timeout: float,
+) -> Iterator[Event]:
+    deadline = time.monotonic() + timeout
+    while True:
+        left = deadline - time.monotonic()
+        try:
+            if left <= 0:
+                raise queue.Empty
+            line = lines.get(timeout=min(silence, left))
+        except queue.Empty:
+            took = f"gave no sign for {silence:g} s" if left > silence else ""
+            what = took or f"was not done after {timeout:g} s"
+            message = f"{what}. Allow it more time, or see {log}."
+            raise WorkerError("timed out", message, last_lines(log)) from None
+        if not line:
+            break
+        yield _event(line, log)
+    _check_end(process, log)
+
+
+def _event(line: bytes, log: Path) -> Event:
+    """The event in a line; the line that tells of a mistake is raised as one."""
+    text = line.decode("utf-8", "replace")
+    try:
+        values = json.loads(text) if line.endswith(b"\n") else None
+    except ValueError:
+        values = None
+    if not isinstance(values, dict):
+        raise WorkerError("crashed", f"broke off in mid-sentence; see {log}.", last_lines(log))
+    if "error" in values:
+        status = "missing" if values.get("kind") == "MissingError" else "failed"
+        raise WorkerError(status, values["error"], code=values.get("exit_code", 2))
+    return from_json(text)
+
+
+def _check_end(process: subprocess.Popen[bytes], log: Path) -> None:
+    try:
+        code = process.wait(GRACE)
+    except subprocess.TimeoutExpired:
+        return  # all its events are here; it is ended by force
+    if code:
+        how = f"ended with exit code {code}" if code > 0 else f"was ended by {_signal_name(-code)}"
+        raise WorkerError("crashed", f"{how}; see {log}.", last_lines(log), 1)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+def last_lines(log: Path, count: int = LOG_LINES) -> tuple[str, ...]:
+    """The last lines of a worker's log that say something."""
+    try:
+        text = log.read_bytes()[-20_000:].decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple([line.rstrip() for line in text.splitlines() if line.strip()][-count:])
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End the process and reap it: first by closing its stdin, then by force."""
+    if process.stdin is not None:
+        process.stdin.close()
+    if process.poll() is None:
+        process.terminate()
+        try:
+            process.wait(GRACE)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()

@@ -1,0 +1,86 @@
+"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY`.
+
+The run is the one described in DIRECTORY/spec.toml. Every event goes to stdout as one line of JSON,
+and nothing else does: what a framework prints goes to stderr. A mistake that a person can mend is
+the last line, {"error": ..., "kind": ..., "exit_code": ...}. The process ends when its parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TextIO
+
+from lockstep.errors import LockstepError
+
+WORKER_VARIABLE = "LOCKSTEP_WORKER"  # set for a worker, which must not start workers of its own
+ORPHANED = 70  # exit code of a worker whose parent is gone
+
+
+def main(argv: Sequence[str]) -> int:
+    """Carry out the run of the folder that `argv` names; returns the exit code."""
+    stream = take_stdout()
+    end_with_parent()
+    try:
+        carry_out(Path(argv[0]), stream)
+    except LockstepError as error:
+        last = {"error": str(error), "kind": type(error).__name__, "exit_code": error.exit_code}
+        print(json.dumps(last), file=stream, flush=True)
+        return error.exit_code
+    finally:
+        stream.close()
+    return 0
+
+
+def carry_out(folder: Path, stream: TextIO) -> None:
+    """Record the machine, then train (or go on) and send every event."""
+    from lockstep.frameworks import registry
+    from lockstep.training import checkpoints, resume
+    from lockstep.training.directory import RunDirectory
+    from lockstep.training.events import Event, to_json
+    from lockstep.training.machine import machine_facts
+
+    def send(event: Event) -> None:
+        print(to_json(event), file=stream, flush=True)
+
+    spec = RunDirectory(folder).spec
+    facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
+    content = json.dumps(facts, indent=2, default=str).encode()
+    checkpoints.write_safely(folder / "machine.json", content)
+    resume(folder, listeners=[send])
+
+
+def take_stdout() -> TextIO:
+    """The real stdout for events alone; whatever else is printed goes to stderr."""
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "w", encoding="utf-8", newline="\n")
+
+
+def end_with_parent() -> None:
+    """Watch stdin, a pipe that the parent holds open: once it closes, the parent is gone."""
+    if not stat.S_ISFIFO(os.fstat(0).st_mode):
+        return  # started by hand
+    pipe = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # children of the run must not read it, nor hold it
+    os.close(nothing)
+
+    def watch() -> None:
+        while os.read(pipe, 1):
+            pass
+        os._exit(ORPHANED)  # from a thread, nothing else ends the main one in mid-call
+
+    threading.Thread(target=watch, daemon=True, name="parent watch").start()
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # all is written; a framework's own clean-up may hang or crash
