@@ -148,8 +148,9 @@ class Comparison:
         if not self.moved:
             return "not a comparison: the loss did not move"
         if self.agree:
-            names = ", ".join(row.framework for row in self.others)
-            return f"{names} walk the oracle's path, all {self.num_steps} steps of it"
+            names = " and ".join(row.framework for row in self.others)
+            walk = "walk" if len(self.others) > 1 else "walks"
+            return f"{names} {walk} the oracle's path, all {self.num_steps} steps of it"
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
 
     @property
@@ -202,13 +203,17 @@ class Comparison:
 def _complaint(row: Row) -> str:
     parting = row.parting
     if not row.ended:
-        return f"{row.framework} {row.status}" if row.status != "missing" else (
-            f"{row.framework} is missing"
+        return (
+            f"{row.framework} {row.status}"
+            if row.status != "missing"
+            else (f"{row.framework} is missing")
         )
     if parting is None:
         return f"{row.framework} was not judged"
-    when = f"after {parting.step} steps" if parting.quantity == "parameters" else (
-        f"at step {parting.step}"
+    when = (
+        f"after {parting.step} steps"
+        if parting.quantity == "parameters"
+        else (f"at step {parting.step}")
     )
     return f"{row.framework} parts ways {when}: {parting.quantity}"
 

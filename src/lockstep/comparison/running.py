@@ -15,7 +15,13 @@ from lockstep.frameworks.protocol import Arrays
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
-from lockstep.training.events import Event, RunCompleted, RunDiverged, RunInterrupted, StepsCompleted
+from lockstep.training.events import (
+    Event,
+    RunCompleted,
+    RunDiverged,
+    RunInterrupted,
+    StepsCompleted,
+)
 from lockstep.training.history import History
 from lockstep.training.launch import WorkerError, follow
 from lockstep.training.machine import machine_facts
@@ -79,7 +85,6 @@ class Outcome:
         except (OSError, ValueError):
             return {}
         return facts
-
 
 
 def run_worker(

@@ -10,7 +10,7 @@ import os
 import sys
 import time
 from types import TracebackType
-from typing import Self, TextIO
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
@@ -158,7 +158,7 @@ class LiveProgress:
     def __call__(self, event: Event) -> None:
         self._pace(event)
         if isinstance(event, RunStarted):
-            blank = {"speed": "-", "loss": "-", "lr": "-", "left": "-"}
+            blank: dict[str, Any] = {"speed": "-", "loss": "-", "lr": "-", "left": "-"}
             self._task = self._progress.add_task("compiling", total=event.num_steps, **blank)
             self._draw("compiling", force=True)
         elif isinstance(event, ProgramCompiled):

@@ -36,7 +36,7 @@ def console(file: TextIO | None = None) -> Console:
 
 def table(*columns: str, left: Sequence[str] = ()) -> Table:
     """An empty table in the house style; columns hold numbers unless named in `left`."""
-    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in columns:
         made.add_column(name, justify="left" if name in left else "right", overflow="fold")
     return made
@@ -52,7 +52,7 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
     return made
 
 
-# --- runs ------------------------------------------------------------------------------------------
+# --- runs -----------------------------------------------------------------------------------------
 
 
 def run_facts(history: History, status: str) -> list[tuple[str, str]]:
@@ -127,7 +127,7 @@ def print_diff(rows: Sequence[tuple[str, object, object]], file: TextIO | None =
     out.print(made)
 
 
-# --- comparisons -----------------------------------------------------------------------------------
+# --- comparisons ----------------------------------------------------------------------------------
 
 
 def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import IO
 
@@ -41,7 +41,7 @@ def follow(
     python: str = sys.executable,
     silence: float = 300.0,
     timeout: float = 3600.0,
-) -> Iterator[Event]:
+) -> Generator[Event, None, None]:
     """Carry out the run of `directory` in a process of its own, and give its events as they come.
 
     At most `silence` seconds may pass without an event, and `timeout` in all. However the loop over

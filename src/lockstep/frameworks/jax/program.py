@@ -17,6 +17,7 @@ from jax import lax
 
 from lockstep import optimizers
 from lockstep.frameworks.jax.ops import JaxOps
+from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Sums, Weights
 from lockstep.frameworks.step import zero_carry
 
@@ -33,14 +34,6 @@ class JaxState:
     weights: Weights
     slots: Weights
     carry: Weights
-
-
-@dataclass(frozen=True)
-class Layout:
-    """Between canonical arrays and a module's own, by name; the scratch style has none."""
-
-    to_native: Callable[[dict[str, Any]], dict[str, Any]] = dict
-    from_native: Callable[[dict[str, Any]], dict[str, Any]] = dict
 
 
 class JaxProgram:
@@ -102,17 +95,17 @@ class JaxProgram:
 
     def load(self, snapshot: Snapshot) -> JaxState:
         full = self._task.complete(snapshot, self._spec)
-        native = self._layout.to_native
-        groups = [native(full.weights), _each_slot(full.slots, native), full.carry]
+        weights = self._layout.to_native(full.weights)
+        groups = [weights, self._layout.slots_to_native(full.slots), full.carry]
         return JaxState(*({n: self._ops.asarray(v) for n, v in g.items()} for g in groups))
 
     def dump(self, state: JaxState) -> Snapshot:
-        groups = [
+        weights, slots, carry = (
             {name: np.array(value) for name, value in group.items()}
             for group in (state.weights, state.slots, state.carry)
-        ]
-        canonical = self._layout.from_native
-        return Snapshot(canonical(groups[0]), _each_slot(groups[1], canonical), groups[2])
+        )
+        weights = self._layout.from_native(weights)
+        return Snapshot(weights, self._layout.slots_from_native(slots), carry)
 
     def restart_carry(self, state: JaxState) -> JaxState:
         return replace(state, carry=zero_carry(self._ops, self._task, self._spec.batch_size))
@@ -149,18 +142,3 @@ class JaxProgram:
             loss += float(np.asarray(losses, np.float64).sum())
             correct += float(np.asarray(corrects, np.float64).sum())
         return Sums(loss, correct, self._task.count(split))
-
-
-def _each_slot(
-    slots: dict[str, Any], convert: Callable[[dict[str, Any]], dict[str, Any]]
-) -> dict[str, Any]:
-    """Slots have the shapes of their weights, so they are converted as weights are."""
-    groups: dict[str, dict[str, Any]] = {}
-    for key, value in slots.items():
-        slot, _, name = key.partition("/")
-        groups.setdefault(slot, {})[name] = value
-    return {
-        f"{slot}/{name}": value
-        for slot, group in groups.items()
-        for name, value in convert(group).items()
-    }

@@ -14,7 +14,8 @@ import torch
 from torch import nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Arrays, Weights
+from lockstep.frameworks.layout import Entry, Layout, same, turned
+from lockstep.frameworks.protocol import Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
@@ -23,15 +24,6 @@ from lockstep.spec.parts import Adam, AdamW, OptimizerPart
 
 Tensor = torch.Tensor
 Call = Callable[[nn.Module, Tensor, Weights], tuple[Tensor, Weights]]
-Convert = Callable[[np.ndarray], np.ndarray]
-
-
-def _same(array: np.ndarray) -> np.ndarray:
-    return array
-
-
-def _turned(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.T)
 
 
 def _gates(array: np.ndarray) -> np.ndarray:
@@ -41,40 +33,11 @@ def _gates(array: np.ndarray) -> np.ndarray:
 
 
 def _gates_turned(array: np.ndarray) -> np.ndarray:
-    return _turned(_gates(array))  # canonical (in, 3H) -> native (3H, in)
+    return turned(_gates(array))  # canonical (in, 3H) -> native (3H, in)
 
 
 def _turned_gates(array: np.ndarray) -> np.ndarray:
-    return _gates(_turned(array))  # native (3H, in) -> canonical (in, 3H)
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One array's two names, and how it gets from canonical to native and back."""
-
-    canonical: str
-    native: str
-    there: Convert = _same
-    back: Convert = _same
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The entries of a module; without any, names and arrays are the module's own."""
-
-    entries: tuple[Entry, ...] = ()
-    frozen: tuple[tuple[str, tuple[int, ...]], ...] = ()  # native arrays that stay at zero
-
-    def to_native(self, arrays: Arrays) -> Arrays:
-        if not self.entries:
-            return dict(arrays)
-        native = {e.native: e.there(arrays[e.canonical]) for e in self.entries}
-        return native | {name: np.zeros(shape) for name, shape in self.frozen}
-
-    def from_native(self, arrays: Arrays) -> Arrays:
-        if not self.entries:
-            return dict(arrays)
-        return {e.canonical: e.back(arrays[e.native]) for e in self.entries}
+    return _gates(turned(array))  # native (3H, in) -> canonical (in, 3H)
 
 
 @dataclass(frozen=True)
@@ -115,7 +78,7 @@ def _layers(sizes: list[int], weights: list[str], biases: list[str]) -> Built:
 
 
 def _linear(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}.weight", _turned, _turned), Entry(b, f"{native}.bias")]
+    return [Entry(w, f"{native}.weight", turned, turned), Entry(b, f"{native}.bias")]
 
 
 def _lenet(pooling: str) -> Built:
@@ -148,8 +111,8 @@ def _lenet(pooling: str) -> Built:
 
 def _recurrent(model: RecurrentNet) -> Built:
     v, n = model.vocab_size, model.num_hiddens
-    there, back = (_turned, _turned) if model.gates == 1 else (_gates_turned, _turned_gates)
-    mix = _same if model.gates == 1 else _gates
+    there, back = (turned, turned) if model.gates == 1 else (_gates_turned, _turned_gates)
+    mix = same if model.gates == 1 else _gates
     entries = [
         Entry("w_x", "layer.weight_ih_l0", there, back),
         Entry("w_h", "layer.weight_hh_l0", there, back),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 from torch import nn
 
+from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Arrays, Snapshot, Sums, Weights
 from lockstep.frameworks.step import initial_snapshot, zero_carry
 from lockstep.frameworks.torch import concise
@@ -42,7 +43,7 @@ def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
     module: nn.Module = task.native
     own = {name: value.detach().cpu().numpy().copy() for name, value in module.state_dict().items()}
     return ModuleProgram(
-        ops, task, spec, module, concise.plain_call, concise.Layout(), lambda: Snapshot(own)
+        ops, task, spec, module, concise.plain_call, Layout(), lambda: Snapshot(own)
     )
 
 
@@ -56,7 +57,7 @@ class ModuleProgram:
         spec: RunSpec,
         module: nn.Module,
         call: concise.Call,
-        layout: concise.Layout,
+        layout: Layout,
         initial: Callable[[], Snapshot],
     ) -> None:
         self.notes: tuple[str, ...] = ("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})")
@@ -76,25 +77,21 @@ class ModuleProgram:
         """Nothing to compile."""
 
     def load(self, snapshot: Snapshot) -> ModuleState:
-        tensors = self._tensors(self._layout.to_native(snapshot.weights))
-        slots: Weights = {}
-        for slot in slot_names(self._spec.optimizer):
-            own = {n: snapshot.slots.get(f"{slot}/{n}", 0 * w) for n, w in snapshot.weights.items()}
-            native = self._tensors(self._layout.to_native(own))
-            slots |= {f"{slot}/{n}": native[n] for n in self._parameters}
-        carry = zero_carry(self._ops, self._task, self._spec.batch_size)
-        return ModuleState(tensors, slots, carry | self._tensors(snapshot.carry))
+        full = self._task.complete(snapshot, self._spec)
+        tensors = self._tensors(self._layout.to_native(full.weights))
+        slots = self._tensors(self._layout.slots_to_native(full.slots))
+        return ModuleState(tensors, slots, self._tensors(full.carry))
 
     def _tensors(self, arrays: Arrays) -> Weights:
         return {name: self._ops.asarray(value) for name, value in arrays.items()}
 
     def dump(self, state: ModuleState) -> Snapshot:
-        slots: Arrays = {}
-        for slot in slot_names(self._spec.optimizer):
-            own = {n: _array(state.slots[f"{slot}/{n}"]) for n in self._parameters}
-            slots |= {f"{slot}/{n}": v for n, v in self._layout.from_native(own).items()}
-        weights = self._layout.from_native({n: _array(t) for n, t in state.tensors.items()})
-        return Snapshot(weights, slots, {n: _array(t) for n, t in state.carry.items()})
+        tensors, slots, carry = (
+            {name: tensor.detach().cpu().numpy().copy() for name, tensor in group.items()}
+            for group in (state.tensors, state.slots, state.carry)
+        )
+        weights = self._layout.from_native(tensors)
+        return Snapshot(weights, self._layout.slots_from_native(slots), carry)
 
     def restart_carry(self, state: ModuleState) -> ModuleState:
         return replace(state, carry=zero_carry(self._ops, self._task, self._spec.batch_size))
@@ -169,7 +166,3 @@ class ModuleProgram:
                     if self._task.classifies:
                         correct += float(num_correct(self._ops, outputs, y))
         return Sums(loss, correct, self._task.count(split))
-
-
-def _array(tensor: Tensor) -> Any:
-    return tensor.detach().cpu().numpy().copy()

@@ -1,0 +1,139 @@
+"""Programs of Flax modules: the concise style, and a person's own linen or nnx module."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from flax import linen, nnx, traverse_util
+
+from lockstep.errors import InputError
+from lockstep.frameworks.jax import concise
+from lockstep.frameworks.jax.ops import JaxOps
+from lockstep.frameworks.jax.program import JaxProgram
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.protocol import Array, Snapshot, Weights
+from lockstep.frameworks.step import initial_snapshot, zero_carry
+from lockstep.models.losses import num_correct
+from lockstep.optimizers import clip
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+Call = Callable[[Weights, Array, Weights], tuple[Array, Weights]]
+
+
+@dataclass(frozen=True)
+class _Module:
+    call: Call
+    layout: Layout
+    initial: Callable[[], Snapshot]
+
+
+def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> JaxProgram:
+    """The program of the task's own module, or of the concise form of its model."""
+    module = _native(task, spec) if task.native is not None else _concise(task, spec)
+    return JaxProgram(
+        ops,
+        task,
+        spec,
+        step=_make_step(ops, task, spec, module.call),
+        sums=_make_sums(ops, task, module.call),
+        initial=module.initial,
+        layout=module.layout,
+        notes=(f"flax and optax ({spec.optimizer.kind})",),
+    )
+
+
+def _concise(task: Task, spec: RunSpec) -> _Module:
+    built = concise.build(task.model)
+    return _Module(built.call, built.layout, initial_snapshot(task, spec))
+
+
+def _native(task: Task, spec: RunSpec) -> _Module:
+    module = task.native
+    if isinstance(module, linen.Module):
+        x = jnp.asarray(task.splits["train"]["x"][:1], spec.precision)
+        variables = module.init(jax.random.key(spec.seed), x)
+        _refuse_other_state(set(variables) - {"params"})
+        params, apply = variables["params"], lambda tree, x: module.apply({"params": tree}, x)
+    elif isinstance(module, nnx.Module):
+        graph, state, rest = nnx.split(module, nnx.Param, ...)
+        _refuse_other_state({str(path) for path, _ in nnx.to_flat_state(rest)})
+        params = nnx.to_pure_dict(state)
+
+        def apply(tree: Any, x: Array) -> Array:
+            own = nnx.clone(state) if hasattr(nnx, "clone") else state
+            nnx.replace_by_pure_dict(own, tree)
+            return nnx.merge(graph, own, rest)(x)
+    else:
+        raise InputError(
+            "model", type(module).__name__, "is not a Flax module", "Run it in its own framework."
+        )
+    # nnx numbers the members of a list: such keys are kept apart from names by their type
+    paths = {"/".join(map(str, path)): path for path in traverse_util.flatten_dict(params)}
+    own = {
+        name: np.array(value)
+        for name, value in zip(paths, traverse_util.flatten_dict(params).values(), strict=True)
+    }
+
+    def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        tree = traverse_util.unflatten_dict({paths[name]: value for name, value in w.items()})
+        return apply(tree, x), carry
+
+    return _Module(call, Layout(), lambda: Snapshot(own))
+
+
+def _refuse_other_state(names: set[str]) -> None:
+    if names:
+        raise InputError(
+            "model",
+            ", ".join(sorted(names)),
+            "is state beside parameters, which a run cannot carry",
+            "Use layers without it (no BatchNorm, no Dropout).",
+        )
+
+
+def _make_step(ops: JaxOps, task: Task, spec: RunSpec, call: Call) -> Callable[..., Any]:
+    rule = concise.optimizer(spec.optimizer)
+
+    def batch_loss(w: Weights, carry: Weights, x: Array, y: Array) -> tuple[Array, Weights]:
+        outputs, carry = call(w, x, carry)
+        return ops.mean(task.loss(ops, outputs, y)), carry
+
+    gradient = ops.value_and_grad(batch_loss)
+
+    def step(
+        w: Weights,
+        slots: Weights,
+        carry: Weights,
+        data: Weights,
+        rows: Array,
+        numbers: Array,
+        t: Array,
+    ) -> tuple[Weights, Weights, Weights, Array, Array]:
+        x, y = task.batch(ops, data, rows)
+        start = carry if task.carries_state else zero_carry(ops, task, rows.shape[0])
+        (loss, carry), grads = gradient(w, start, x, y)
+        grads, norm = clip(ops, spec.optimizer, grads)
+        state = concise.with_slots(rule.init(w), slots, t)
+        updates, state = rule.update(grads, state, w)
+        w = {name: value + numbers[0] * updates[name] for name, value in w.items()}
+        return w, concise.slots_of(state), carry, loss, norm
+
+    return step
+
+
+def _make_sums(ops: JaxOps, task: Task, call: Call) -> Callable[..., tuple[Array, Array]]:
+    def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
+        x, y = task.batch(ops, data, rows)
+        outputs, _ = call(w, x, zero_carry(ops, task, rows.shape[0]))
+        loss = ops.sum(task.loss(ops, outputs, y))
+        return loss, num_correct(ops, outputs, y) if task.classifies else loss * 0
+
+    return sums

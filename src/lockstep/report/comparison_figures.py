@@ -1,0 +1,136 @@
+"""Figures of a comparison: the paths over each other, how far apart they are, and their speed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockstep.report.figures import log_if_wide, running_mean, smoothing_window, thinned
+from lockstep.report.style import FONT, MUTED, colour, legend, new_figure, style
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from lockstep.comparison.result import Comparison, Row
+
+LEAST = 1e-17  # where a deviation of nothing is drawn: below any that rounding makes
+
+
+def compare_figure(comparison: Comparison) -> Figure:
+    """The three figures side by side."""
+    figure = new_figure(15, 4.4, comparison.spec.name)
+    one, two, three = figure.subplots(1, 3)
+    draw_losses(one, comparison.rows)
+    draw_deviations(two, comparison.others, comparison.tolerances["loss"])
+    draw_times(three, comparison.rows)
+    return figure
+
+
+def loss_figure(comparison: Comparison) -> Figure:
+    """Loss of every step in every framework, over each other."""
+    figure = new_figure(8, 3.8)
+    draw_losses(figure.subplots(), comparison.rows)
+    return figure
+
+
+def deviation_figure(comparison: Comparison) -> Figure:
+    """Relative deviation of the loss from the oracle, with the tolerance."""
+    figure = new_figure(8, 3.8)
+    draw_deviations(figure.subplots(), comparison.others, comparison.tolerances["loss"])
+    return figure
+
+
+def time_figure(comparison: Comparison) -> Figure:
+    """Loss against the time spent in steps, on a logarithmic axis."""
+    figure = new_figure(8, 3.8)
+    draw_times(figure.subplots(), comparison.rows)
+    return figure
+
+
+def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
+    """Equal curves hide each other, so those drawn later are thinner and broken.
+
+    Where the loss is noisy, running means are drawn, over every step of the first.
+    """
+    style(axes, "loss of every step", "step", "loss")
+    drawn = [row for row in rows if len(row.curve.loss)]
+    window = _window(drawn)
+    widths = np.linspace(6.0, 1.3, max(2, len(drawn)))
+    dashes: list = ["-", "-", (0, (5, 3)), (0, (2, 2)), (2, (6, 2, 1, 2)), (0, (1, 2))]
+    if window > 1:
+        first = drawn[0].curve.loss
+        axes.plot(*thinned(np.arange(len(first)), first), color=MUTED, alpha=0.35, linewidth=0.8)
+        axes.set_ylabel(f"loss, and its mean over {window} steps")
+    for index, row in enumerate(drawn):
+        loss = running_mean(row.curve.loss, window)
+        axes.plot(
+            *thinned(np.arange(len(loss)), loss),
+            color=colour(row.framework),
+            linewidth=widths[index],
+            linestyle=dashes[min(index, len(dashes) - 1)],
+            alpha=0.45 if row.oracle else 1.0,
+            solid_capstyle="round",
+            label=row.label,
+        )
+    if drawn:
+        log_if_wide(axes, np.concatenate([running_mean(row.curve.loss, window) for row in drawn]))
+        legend(axes)
+
+
+def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
+    """The deviation of each framework's loss: every step as a dot, the largest so far as a line."""
+    style(axes, "deviation of the loss from the oracle", "step", "relative deviation")
+    axes.set_yscale("log")
+    lowest, highest = tolerance, tolerance
+    for row in rows:
+        if not len(row.curve.deviation):
+            continue
+        values = np.clip(np.nan_to_num(row.curve.deviation, posinf=1.0), LEAST, 1e6)
+        lowest, highest = min(lowest, values.min()), max(highest, values.max())
+        steps, tint = np.arange(len(values)), colour(row.framework)
+        axes.plot(*thinned(steps, values), ".", color=tint, markersize=3, alpha=0.5)
+        so_far = np.maximum.accumulate(values)
+        axes.plot(*thinned(steps, so_far), color=tint, linewidth=1.6, label=row.label)
+        parting = row.parting
+        if parting is not None and parting.step is not None and parting.step < len(values):
+            axes.axvline(parting.step, color=tint, linewidth=1, linestyle=":")
+    axes.axhline(tolerance, color=MUTED, linewidth=1.4, linestyle=(0, (4, 3)))
+    axes.annotate(
+        f"tolerance {tolerance:g}",
+        (1, tolerance),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        ha="right",
+        fontsize=FONT - 1,
+        color=MUTED,
+    )
+    if lowest <= LEAST:
+        axes.set_ylabel(f"relative deviation (0 drawn at {LEAST:g})")
+    axes.set_ylim(lowest / 4, highest * 20)
+    if axes.get_legend_handles_labels()[0]:
+        legend(axes)
+
+
+def draw_times(axes: Axes, rows: Sequence[Row]) -> None:
+    """The loss when each step was done, by the time spent in steps; smoothed where it is noisy."""
+    style(axes, "loss against time (compilation apart)", "seconds in steps", "loss")
+    drawn = [row for row in rows if len(row.curve.loss)]
+    window = _window(drawn)
+    for row in drawn:
+        loss = running_mean(row.curve.loss, window)
+        seconds = np.maximum(row.curve.seconds, 1e-9)
+        axes.plot(*thinned(seconds, loss), color=colour(row.framework), lw=1.8, label=row.label)
+        axes.plot(seconds[-1:], loss[-1:], "o", color=colour(row.framework), markersize=5)
+    if drawn:
+        axes.set_xscale("log")
+        legend(axes)
+    if window > 1:
+        axes.set_ylabel(f"loss, mean of {window} steps")
+
+
+def _window(rows: Sequence[Row]) -> int:
+    return max((smoothing_window(row.curve.loss) for row in rows), default=1)

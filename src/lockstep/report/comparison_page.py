@@ -1,0 +1,173 @@
+"""The page of a comparison: the verdict first, then the table, the figures and the facts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lockstep.report import comparison_figures as figures
+from lockstep.report.page import (
+    Cell,
+    asked,
+    banner,
+    details,
+    facts,
+    figure,
+    heading,
+    machine,
+    page,
+    section,
+    table,
+)
+from lockstep.report.tables import first_beyond
+from lockstep.report.text import deviation, duration, metric, number, rate, words
+from lockstep.training.checkpoints import write_safely
+
+if TYPE_CHECKING:
+    from lockstep.comparison.result import Comparison, Row
+
+HEAD = (
+    "framework", "final loss", "largest deviation", "first step beyond", "steps/s", "spread",
+    "compile", "path",
+)  # fmt: skip
+
+
+def write_comparison_page(comparison: Comparison, path: Path) -> Path:
+    """Write the page as one file."""
+    write_safely(path, comparison_page(comparison).encode())
+    return path
+
+
+def comparison_page(comparison: Comparison) -> str:
+    """The page as text."""
+    spec = comparison.spec
+    about = (
+        f"{comparison.num_steps} steps, batch size {spec.batch_size}, {spec.precision}, "
+        f"{spec.style}, seed {spec.seed}"
+    )
+    good = comparison.agree
+    return page(
+        f"{spec.name}: do the frameworks agree?",
+        heading(spec.name, about),
+        banner(
+            "good" if good else "bad", "They agree." if good else "No.", f"{_verdict(comparison)}."
+        ),
+        section(
+            "Frameworks", table(HEAD, [_row(row) for row in comparison.rows]), _problems(comparison)
+        ),
+        section("Verdicts", _explained(comparison), _verdicts(comparison)),
+        section("Figures", *_figures(comparison)),
+        section("Metrics", _metrics(comparison)),
+        section("What was asked", asked(spec)),
+        section("Machine and versions", machine(comparison.machine), _versions(comparison)),
+    )
+
+
+def _verdict(comparison: Comparison) -> str:
+    said = comparison.verdict
+    return said[:1].upper() + said[1:] if not comparison.agree else said
+
+
+def _row(row: Row) -> list[Cell]:
+    kind = "" if row.oracle else "good" if row.agree else "bad" if row.verdicts else "fair"
+    spread = f"{rate(row.rate.low)} to {rate(row.rate.high)}" if row.rate else ""
+    return [
+        row.label,
+        number(row.final_loss),
+        "" if row.oracle else deviation(row.deviation),
+        ("" if row.oracle else first_beyond(row), kind),
+        rate(row.rate.median) if row.rate else "",
+        spread,
+        duration(row.compile_seconds),
+        ("; ".join(row.notes) if row.ended else row.status, "text"),
+    ]
+
+
+def _problems(comparison: Comparison) -> str:
+    """What went wrong in rows that came to no end, in the worker's own words."""
+    parts = []
+    for row in comparison.rows:
+        if row.problem:
+            parts.append(facts([(f"{row.framework} {row.status}", row.problem)]))
+        if row.log:
+            parts.append(details(f"last lines of {row.framework}", "\n".join(row.log)))
+    return "\n".join(parts)
+
+
+def _explained(comparison: Comparison) -> str:
+    from html import escape
+
+    text = (
+        "The oracle is NumPy in float64. Deviations are relative to its value at the same step; "
+        "parameters are compared at the end, by the largest entry of each array."
+    )
+    if comparison.before is not None and comparison.after is not None:
+        text += (
+            f" On the same first batches its loss went from {number(comparison.before)} to "
+            f"{number(comparison.after)}, so "
+        )
+        text += "agreement means something." if comparison.moved else "agreement proves nothing."
+    return f"<p>{escape(text)}</p>"
+
+
+def _verdicts(comparison: Comparison) -> str:
+    judged = [row for row in comparison.others if row.verdicts]
+    rows: list[list[Cell]] = []
+    for index, (quantity, limit) in enumerate(comparison.tolerances.items()):
+        cells: list[Cell] = [quantity, deviation(limit)]
+        for row in judged:
+            verdict = row.verdicts[index]
+            text = deviation(verdict.largest)
+            if not verdict.agree:
+                text += f" from step {verdict.step} ({verdict.where})"
+            cells.append((text, "good" if verdict.agree else "bad"))
+        rows.append(cells)
+    return table(["quantity", "tolerance", *(row.framework for row in judged)], rows)
+
+
+def _figures(comparison: Comparison) -> list[str]:
+    if not comparison.num_steps:
+        return []
+    return [
+        figure(
+            lambda: figures.loss_figure(comparison),
+            "loss",
+            "Loss of every step. Where the frameworks agree, the curves lie on each other.",
+        ),
+        figure(
+            lambda: figures.deviation_figure(comparison),
+            "deviation",
+            "How far each framework's loss is from the oracle's, relative, and the tolerance.",
+        ),
+        figure(
+            lambda: figures.time_figure(comparison),
+            "time",
+            "Loss against the time spent in steps; compilation and evaluation are left out.",
+        ),
+    ]
+
+
+def _metrics(comparison: Comparison) -> str:
+    rows = [row for row in comparison.rows if row.metrics]
+    names = list(dict.fromkeys(name for row in rows for name in row.metrics))
+    cells: list[list[Cell]] = [
+        [row.label, *(metric(n, row.metrics[n]) if n in row.metrics else "" for n in names)]
+        for row in rows
+    ]
+    return table(["framework", *(words(name) for name in names)], cells) if names else ""
+
+
+def _versions(comparison: Comparison) -> str:
+    head = ["framework", "version", "precision", "style", "status", "run"]
+    rows: list[list[Cell]] = [
+        [
+            row.label,
+            row.version,
+            row.precision,
+            row.style,
+            row.status,
+            (Path(row.directory).name, "text"),
+        ]
+        for row in comparison.rows
+    ]
+    return table(head, rows)
