@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lockstep import models
 from lockstep.data import airfoil, fashion_mnist, generated
@@ -13,11 +13,9 @@ from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.text import load_timemachine
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES, cross_entropy, squared
+from lockstep.own_task import Own
 from lockstep.spec import Airfoil, FashionMNIST, OwnData, RunSpec, TimeMachine
 from lockstep.task import Task, WindowBatch, example_batch, image_batch
-
-if TYPE_CHECKING:
-    from lockstep.own_task import Own
 
 Progress = Callable[[str], None]
 

@@ -141,12 +141,18 @@ def clip(ops: Ops, optimizer: OptimizerPart, grads: Weights) -> tuple[Weights, A
 
 
 def update(
-    ops: Ops, optimizer: OptimizerPart, weights: Weights, grads: Weights, slots: Weights, numbers: Numbers
+    ops: Ops,
+    optimizer: OptimizerPart,
+    weights: Weights,
+    grads: Weights,
+    slots: Weights,
+    numbers: Numbers,
 ) -> tuple[Weights, Weights]:
     """One update of every weight: new weights and new slots (keyed "slot/weight")."""
     rule = RULES[optimizer.kind]
     decay = 0.0 if optimizer.kind == "adamw" else optimizer.weight_decay
-    new_weights, new_slots = {}, {}
+    new_weights: Weights = {}
+    new_slots: Weights = {}
     for name, w in weights.items():
         g = grads[name] + decay * w if decay else grads[name]
         own = {slot: slots[f"{slot}/{name}"] for slot in rule.slots}

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import inspect
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.errors import InputError, RunDirectoryError
+from lockstep.errors import InputError
 from lockstep.models.own import OwnNet
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
-from lockstep.training import checkpoints
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,8 @@ class Own:
 
     def run(self, *, lr: Any = 0.1, schedule: Any = None, **fields: Any) -> RunSpec:
         """A spec for this task: any field of RunSpec by name, `lr` or a whole `schedule`."""
-        fields = {"name": "own", "optimizer": SGD(), "batch_size": 32} | fields
+        defaults: dict[str, Any] = {"name": "own", "optimizer": SGD(), "batch_size": 32}
+        fields = defaults | fields
         fields.setdefault("evaluate", tuple(s for s in self.splits if s == "test"))
         return RunSpec(
             data=OwnData(digest=self.digest, loss=self.loss),
@@ -103,53 +101,3 @@ def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np
     elif y.dtype.kind not in "iu":
         raise InputError(f"y{suffix}", y.dtype.name, "are not labels", "Give whole numbers.")
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}
-
-
-# --- in a run directory, for workers and resume ----------------------------------------------------
-
-
-def save_own(folder: Path, mine: Own) -> None:
-    """Write the arrays beside the run."""
-    from safetensors.numpy import save
-
-    arrays = {f"{s}/{n}": v for s, group in mine.splits.items() for n, v in group.items()}
-    arrays |= {f"weights/{n}": v for n, v in mine.net.weights.items()}
-    content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
-    checkpoints.write_safely(folder / "own.safetensors", content)
-
-
-def load_own(folder: Path, spec: RunSpec) -> Own | None:
-    """The task that `save_own` wrote, its model found by reference; None for built-in data."""
-    from safetensors.numpy import load
-
-    if not isinstance(spec.data, OwnData):
-        return None
-    reference = spec.model.reference if isinstance(spec.model, OwnModel) else ""
-    if not reference:
-        raise RunDirectoryError(
-            f"run = {str(folder)!r}: its model has no file to be found in. "
-            "Resume it from Python, giving the task: ls.resume(folder, mine)."
-        )
-    groups: dict[str, dict[str, np.ndarray]] = {}
-    for key, value in load((folder / "own.safetensors").read_bytes()).items():
-        group, _, name = key.partition("/")
-        groups.setdefault(group, {})[name] = value
-    weights = groups.pop("weights", {})
-    return Own(groups, OwnNet(_function(reference), weights), None, spec.data.loss)
-
-
-def _function(reference: str) -> Callable[..., Any]:
-    file, _, name = reference.rpartition(":")
-    spec = importlib.util.spec_from_file_location(f"lockstep_own_{Path(file).stem}", file)
-    if spec is None or spec.loader is None or not Path(file).is_file():
-        raise InputError("model.reference", reference, "is no Python file", "Check the path.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    found: Any = module
-    for part in name.split("."):
-        if not hasattr(found, part):
-            raise InputError("model.reference", reference, f"has no {name}", "Check the name.")
-        found = getattr(found, part)
-    function: Callable[..., Any] = found
-    return function

@@ -29,7 +29,7 @@ def test_list_says_what_is_here_and_how_to_get_the_rest(cache, capsys):
 def test_list_as_json(cache, capsys):
     assert call("list", "--json") == 0
     rows = json.loads(capsys.readouterr().out)
-    assert [row["here"] for row in rows if row["name"] != "fashion_mnist"] == [True, False]
+    assert [row["here"] for row in rows if row["name"] != "fashion-mnist"] == [True, False]
     assert rows[0]["digest"] == "sha1:76e5be1548fd8222e5074cf0faae75edff8cf93f"
     assert "CC BY 4.0" in rows[0]["citation"]
 

@@ -15,11 +15,11 @@ import pytest
 
 from lockstep.data import Source, fetch, find
 from lockstep.data import cache as cache_module
-from lockstep.data.cache import CacheError
 from lockstep.data.files import DataFile, Edition
 from lockstep.data.host import PublicHost
 from lockstep.data.places import CACHE
 from lockstep.errors import LockstepError, MissingError
+from lockstep.files import DiskError
 
 GOOD = bytes(range(256)) * 400
 DIGEST = hashlib.sha256(GOOD).hexdigest()
@@ -191,7 +191,7 @@ def test_a_full_disk_is_told_plainly(cache, server, monkeypatch):
 
     monkeypatch.setattr(cache_module, "_write_synced", mock_write)
     server.send("/file-0.bin", GOOD)
-    with pytest.raises(CacheError, match=r"no space left for 102,400 bytes.*LOCKSTEP_CACHE") as it:
+    with pytest.raises(DiskError, match=r"no space left.*LOCKSTEP_CACHE") as it:
         fetch(source_at(server.address))
     assert isinstance(it.value, LockstepError)
     assert leftovers(cache) == []
@@ -202,5 +202,5 @@ def test_a_cache_that_cannot_be_made_is_told_plainly(tmp_path, server, monkeypat
     monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "file" / "cache"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     server.send("/file-0.bin", GOOD)
-    with pytest.raises(CacheError, match="cannot be written"):
+    with pytest.raises(DiskError, match="cannot be written"):
         fetch(source_at(server.address))

@@ -74,6 +74,6 @@ def test_pip_gives_the_other_edition_of_the_time_machine(cache):
 
 @pytest.mark.slow
 def test_apt_gives_fashion_mnist(cache):
-    found = fetch_or_skip("fashion_mnist", "apt")
+    found = fetch_or_skip("fashion-mnist", "apt")
     labels = subprocess.run(["gzip", "-dc", found.paths[3]], stdout=subprocess.PIPE, check=True)
     assert hashlib.sha256(labels.stdout).hexdigest().startswith("0402a96d92fd2663")

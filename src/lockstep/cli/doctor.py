@@ -71,8 +71,10 @@ def _data() -> list[tuple[str, bool, str]]:
     rows = []
     for source in list_sources():
         found = find(source)
-        detail = f"{found.place}, edition {found.edition}" if found else (
-            f"not here: lockstep data fetch {source.name}"
+        detail = (
+            f"{found.place}, edition {found.edition}"
+            if found
+            else (f"not here: lockstep data fetch {source.name}")
         )
         rows.append((f"data {source.name}", found is not None, detail))
     return rows

@@ -20,9 +20,9 @@ from lockstep.comparison.rows import make_row
 from lockstep.comparison.running import Outcome, Progress, run_worker
 from lockstep.comparison.verdict import Verdict
 from lockstep.errors import InputError, LockstepError, RunDirectoryError, unknown
+from lockstep.files import disk_error, write_whole
 from lockstep.frameworks import registry
 from lockstep.spec import OwnData, RunSpec
-from lockstep.training import checkpoints
 from lockstep.training.machine import machine_facts
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def compare(
     facts = machine_facts()
     found = Comparison(spec, tuple(rows), limits, moved, before, after, facts, folder)
     content = json.dumps(found.to_dict(), indent=2).encode()
-    checkpoints.write_safely(folder / "comparison.json", content)
+    write_whole(folder / "comparison.json", content)
     found.report(folder / "report.html")
     return found
 
@@ -137,7 +137,7 @@ def _folder(spec: RunSpec, out: str | Path | None) -> Path:
             number += 1
             path = base.with_name(f"{base.name}-{number}")
         except OSError as error:
-            raise checkpoints.disk_error(path, error) from error
+            raise disk_error(path, error) from error
 
 
 def _in_framework(spec: RunSpec, name: str) -> RunSpec:

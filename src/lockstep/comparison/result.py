@@ -148,9 +148,9 @@ class Comparison:
         if not self.moved:
             return "not a comparison: the loss did not move"
         if self.agree:
-            names = " and ".join(row.framework for row in self.others)
-            walk = "walk" if len(self.others) > 1 else "walks"
-            return f"{names} {walk} the oracle's path, all {self.num_steps} steps of it"
+            *names, last = [row.framework for row in self.others]
+            all_names = f"{', '.join(names)} and {last} walk" if names else f"{last} walks"
+            return f"{all_names} the oracle's path, all {self.num_steps} steps of it"
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
 
     @property

@@ -25,6 +25,7 @@ from lockstep.training.events import (
 from lockstep.training.history import History
 from lockstep.training.launch import WorkerError, follow
 from lockstep.training.machine import machine_facts
+from lockstep.training.own_arrays import save_own
 
 if TYPE_CHECKING:
     from lockstep.own_task import Own
@@ -103,8 +104,6 @@ def run_worker(
     tell(label, "starting")
     RunDirectory.create(directory, spec, machine_facts())
     if own is not None:
-        from lockstep.own_task import save_own
-
         save_own(directory, own)
     silence = min(SILENCE, timeout)
     try:

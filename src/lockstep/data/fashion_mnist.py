@@ -35,10 +35,10 @@ def load(progress: Progress | None = None, *, remote: bool = True) -> tuple[Exam
     `remote=False` stays on this machine and raises MissingError where nothing is found.
 
     >>> from lockstep.data import find
-    >>> find("fashion_mnist") is None or [len(part) for part in load()] == [60_000, 10_000]
+    >>> find("fashion-mnist") is None or [len(part) for part in load()] == [60_000, 10_000]
     True
     """
-    contents = read("fashion_mnist", progress, remote=remote)
+    contents = read("fashion-mnist", progress, remote=remote)
     arrays = [parse_idx(content) for content in contents.files]
     origin = origin_of(contents.found)
     train, test = (

@@ -30,7 +30,7 @@ def list_sources() -> tuple[Source, ...]:
     """Every data set that can be found or fetched by name.
 
     >>> [source.name for source in list_sources()]
-    ['airfoil', 'fashion_mnist', 'timemachine']
+    ['airfoil', 'fashion-mnist', 'timemachine']
     """
     return (AIRFOIL, FASHION_MNIST, TIMEMACHINE)
 
@@ -44,7 +44,7 @@ def source_named(name: str | Source) -> Source:
     Traceback (most recent call last):
         ...
     lockstep.errors.InputError: data = 'timemachin': is not known. Did you mean 'timemachine'? \
-Known: airfoil, fashion_mnist, timemachine.
+Known: airfoil, fashion-mnist, timemachine.
     """
     if isinstance(name, Source):
         return name
@@ -116,7 +116,7 @@ AIRFOIL = Source(
 )
 
 FASHION_MNIST = Source(
-    "fashion_mnist",
+    "fashion-mnist",
     "Fashion-MNIST",
     (
         _fashion_file(

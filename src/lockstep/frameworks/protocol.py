@@ -182,7 +182,7 @@ class Program(Protocol):
         The state given stays valid and unchanged. How a run is cut into calls changes no bit."""
 
     def fetch(self, log: StepLog) -> dict[str, np.ndarray]:
-        """"loss" and "grad_norm" (before clipping), each (n,). A host sync."""
+        """ "loss" and "grad_norm" (before clipping), each (n,). A host sync."""
 
     def evaluate(self, state: State, split: str) -> Sums:
         """Sums over every example of a split, each exactly once. A host sync."""

@@ -59,11 +59,11 @@ class LeNetModel:
             # ReLU is increasing, so it commutes with max: after pooling it touches a quarter
             h = ops.relu(ops.max_pool2d(ops.conv2d(h, w["conv1_w"], w["conv1_b"], padding=2), 2))
             h = ops.relu(ops.max_pool2d(ops.conv2d(h, w["conv2_w"], w["conv2_b"]), 2))
-            hidden = ("fc1", "fc2")
+            hidden = ["fc1", "fc2"]
         else:
             h = ops.avg_pool2d(ops.relu(ops.conv2d(h, w["conv1_w"], w["conv1_b"])), 2)
             h = ops.avg_pool2d(ops.relu(ops.conv2d(h, w["conv2_w"], w["conv2_b"])), 2)
-            hidden = ("fc1",)
+            hidden = ["fc1"]
         h = ops.reshape(h, (x.shape[0], w["fc1_w"].shape[0]))
         for name in hidden:
             h = ops.relu(h @ w[f"{name}_w"] + w[f"{name}_b"])

@@ -24,9 +24,7 @@ class Model(Protocol):
     def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
         """The state carried from batch to batch, by name; {} for models without."""
 
-    def apply(
-        self, ops: Ops, w: Weights, x: Array, carry: Weights
-    ) -> tuple[Array, Weights]:
+    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         """Outputs, and the carried state after them."""
 
 

@@ -68,7 +68,7 @@ def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
         loss = running_mean(row.curve.loss, window)
         axes.plot(
             *thinned(np.arange(len(loss)), loss),
-            color=colour(row.framework),
+            color=colour(hue(row)),
             linewidth=widths[index],
             linestyle=dashes[min(index, len(dashes) - 1)],
             alpha=0.45 if row.oracle else 1.0,
@@ -90,7 +90,7 @@ def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
             continue
         values = np.clip(np.nan_to_num(row.curve.deviation, posinf=1.0), LEAST, 1e6)
         lowest, highest = min(lowest, values.min()), max(highest, values.max())
-        steps, tint = np.arange(len(values)), colour(row.framework)
+        steps, tint = np.arange(len(values)), colour(hue(row))
         axes.plot(*thinned(steps, values), ".", color=tint, markersize=3, alpha=0.5)
         so_far = np.maximum.accumulate(values)
         axes.plot(*thinned(steps, so_far), color=tint, linewidth=1.6, label=row.label)
@@ -123,13 +123,18 @@ def draw_times(axes: Axes, rows: Sequence[Row]) -> None:
     for row in drawn:
         loss = running_mean(row.curve.loss, window)
         seconds = np.maximum(row.curve.seconds, 1e-9)
-        axes.plot(*thinned(seconds, loss), color=colour(row.framework), lw=1.8, label=row.label)
-        axes.plot(seconds[-1:], loss[-1:], "o", color=colour(row.framework), markersize=5)
+        axes.plot(*thinned(seconds, loss), color=colour(hue(row)), lw=1.8, label=row.label)
+        axes.plot(seconds[-1:], loss[-1:], "o", color=colour(hue(row)), markersize=5)
     if drawn:
         axes.set_xscale("log")
         legend(axes)
     if window > 1:
         axes.set_ylabel(f"loss, mean of {window} steps")
+
+
+def hue(row: Row) -> str:
+    """Whose colour a row has: the oracle's is its own."""
+    return "oracle" if row.oracle else row.framework
 
 
 def _window(rows: Sequence[Row]) -> int:

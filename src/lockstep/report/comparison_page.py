@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep.files import write_whole
 from lockstep.report import comparison_figures as figures
 from lockstep.report.page import (
     Cell,
@@ -21,7 +22,6 @@ from lockstep.report.page import (
 )
 from lockstep.report.tables import first_beyond
 from lockstep.report.text import deviation, duration, metric, number, rate, words
-from lockstep.training.checkpoints import write_safely
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -34,7 +34,7 @@ HEAD = (
 
 def write_comparison_page(comparison: Comparison, path: Path) -> Path:
     """Write the page as one file."""
-    write_safely(path, comparison_page(comparison).encode())
+    write_whole(path, comparison_page(comparison).encode())
     return path
 
 

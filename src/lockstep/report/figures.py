@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.errors import InputError
+from lockstep.files import write_whole
 from lockstep.report.style import (
     FRAMEWORKS,
     GRID,
@@ -23,7 +24,6 @@ from lockstep.report.style import (
     style,
 )
 from lockstep.report.text import words
-from lockstep.training.checkpoints import write_safely
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,8 +72,10 @@ def draw_loss(axes: Axes, loss: np.ndarray, framework: str = "") -> None:
 
 def draw_lr(axes: Axes, lrs: np.ndarray) -> None:
     """The learning rate that every step used."""
-    style(axes, "learning rate", "step", "lr")
-    axes.plot(*thinned(np.arange(len(lrs)), lrs), color=MUTED, linewidth=1.8)
+    style(axes, "learning rate of every step", "step", "learning rate")
+    axes.plot(
+        *thinned(np.arange(len(lrs)), lrs), color=MUTED, linewidth=1.8, drawstyle="steps-post"
+    )
     axes.set_ylim(0, 1.15 * max(lrs.max(initial=0.0), 1e-12))
 
 
@@ -154,7 +156,7 @@ def save_figure(figure: Figure, path: str | Path) -> Path:
     path = Path(path)
     if path.suffix.lower() not in FORMATS:
         raise InputError("figure", str(path), "is neither PNG nor SVG", "Name it .png or .svg.")
-    write_safely(path, _rendered(figure, path.suffix.lower()[1:]))
+    write_whole(path, _rendered(figure, path.suffix.lower()[1:]))
     return path
 
 

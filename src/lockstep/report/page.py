@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import MissingError
+from lockstep.files import write_whole
 from lockstep.report.page_style import CSS
 from lockstep.report.tables import run_facts
 from lockstep.report.text import metric, words
 from lockstep.schedules import Schedule, format_schedule
-from lockstep.training.checkpoints import write_safely
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -164,11 +164,11 @@ def run_page(directory: RunDirectory, history: History) -> str:
 def write_run_page(directory: RunDirectory, history: History) -> Path:
     """Write report.html into a run's directory."""
     path = directory.path / "report.html"
-    write_safely(path, run_page(directory, history).encode())
+    write_whole(path, run_page(directory, history).encode())
     return path
 
 
-def _epochs(history: History, count: int = 20) -> str:
+def _epochs(history: History, count: int = 12) -> str:
     every = -(-len(history.epochs) // count)
     chosen = history.epochs[::-1][:: max(1, every)][::-1]
     names = list(dict.fromkeys(name for event in chosen for name in event.metrics))

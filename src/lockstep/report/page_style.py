@@ -11,7 +11,8 @@ CSS = """\
     --ink: #e6eaee; --muted: #a3adb7; --grid: #333c45; --paper: #1a2026; --back: #12161a;
     --good: #6fd6b4; --good-back: #12332a; --bad: #ffa477; --bad-back: #3d2113;
     --fair: #f0cf70; --fair-back: #362c0e;
-    --f-numpy: #aab3bd; --f-torch: #ff8a3d; --f-jax: #4fb0f0; --f-tensorflow: #f5c04a;
+    --f-oracle: #dbe1e7; --f-numpy: #929ca6;
+    --f-torch: #ff8a3d; --f-jax: #4fb0f0; --f-tensorflow: #f5c04a;
     --f-paddle: #8fd0f5; --f-mindspore: #e3a0c6; --f-mxnet: #3fd0a4;
   }
 }

@@ -15,7 +15,7 @@ from typing import Any, Self, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from lockstep.report.text import duration, metrics_line, number, rate
+from lockstep.report.text import duration, lr, metrics_line, number, rate
 from lockstep.training.events import (
     EpochCompleted,
     Event,
@@ -77,7 +77,7 @@ def ending(event: Event) -> str | None:
     if isinstance(event, RunCompleted):
         return f"completed: {event.step:,} steps in {duration(event.seconds)}"
     if isinstance(event, RunDiverged):
-        at = f"diverged: loss {event.loss} at step {event.step}, lr {number(event.lr)}"
+        at = f"diverged: loss {event.loss} at step {event.step}, lr {lr(event.lr)}"
         return f"{at}; kept the state of step {event.kept}"
     return f"interrupted at step {event.step}" if isinstance(event, RunInterrupted) else None
 
@@ -112,7 +112,7 @@ class PlainProgress:
                 left = duration(pace.seconds_left)
                 self._say(
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
-                    f"loss {number(pace.loss)}  lr {number(pace.lr)}  {left} left"
+                    f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"
                 )
         elif said := ending(event):
             self._say(said)
@@ -131,10 +131,10 @@ class LiveProgress:
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
             TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TextColumn("[cyan]{task.fields[speed]:>9} steps/s"),
-            TextColumn("loss [bold]{task.fields[loss]:<8}"),
-            TextColumn("[dim]lr {task.fields[lr]:<7}"),
-            TextColumn("[dim]{task.fields[left]} left"),
+            TextColumn("[cyan]{task.fields[speed]} steps/s"),
+            TextColumn("loss [bold]{task.fields[loss]}"),
+            TextColumn("[dim]lr {task.fields[lr]}"),
+            TextColumn("[dim]{task.fields[left]:>11} left"),
             console=self._console,
             auto_refresh=False,  # no thread beside the run
             transient=True,
@@ -162,9 +162,9 @@ class LiveProgress:
             self._task = self._progress.add_task("compiling", total=event.num_steps, **blank)
             self._draw("compiling", force=True)
         elif isinstance(event, ProgramCompiled):
-            self._draw("training ", force=True)
+            self._draw("", force=True)
         elif isinstance(event, StepsCompleted):
-            self._draw("training ")
+            self._draw("")
         elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
             line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
             self._console.print(line)
@@ -177,13 +177,13 @@ class LiveProgress:
         if self._task is None or not (force or now - self._drawn >= DRAW_SECONDS):
             return
         self._drawn, pace = now, self._pace
-        self._progress.update(
-            self._task,
-            description=what,
-            completed=pace.step,
-            speed=rate(pace.rate) or "-",
-            loss=number(pace.loss),
-            lr=number(pace.lr),
-            left=duration(pace.seconds_left) or "-",
-        )
+        self._progress.update(self._task, description=what, completed=pace.step)
+        if pace.rate is not None:
+            self._progress.update(
+                self._task,
+                speed=rate(pace.rate),
+                loss=number(pace.loss),
+                lr=lr(pace.lr),
+                left=duration(math.ceil(pace.seconds_left or 0)),
+            )
         self._progress.refresh()

@@ -20,6 +20,7 @@ PAPER = "#fefefe"
 # Okabe and Ito's, in an order that also differs in lightness
 SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d46")
 FRAMEWORKS = {
+    "oracle": "#3d4852",
     "numpy": "#7f8791",
     "torch": "#d55e00",
     "jax": "#0072b2",
@@ -50,6 +51,7 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
             "Install it with: pip install 'lockstep-train[figures]'",
         ) from None
     figure = Figure(figsize=(width, height), layout="constrained", facecolor=PAPER)
+    figure.get_layout_engine().set(w_pad=0.1, h_pad=0.1)  # type: ignore[union-attr, call-arg]
     if title:
         figure.suptitle(
             _plain(title), fontsize=FONT + 3, color=INK, weight="bold", x=0.01, ha="left"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from textwrap import indent
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich import box
@@ -81,8 +82,8 @@ def print_result(result: Result, file: TextIO | None = None) -> None:
 def print_run(directory: RunDirectory, history: History, file: TextIO | None = None) -> None:
     """What a run directory holds: what was asked, how it went, its last epochs."""
     spec, out = directory.spec, console(file)
-    out.print(Text(f"{directory.path.name}", "bold"))
-    out.print(facts_table([("asked", line) for line in spec.to_toml().splitlines() if line]))
+    out.print(Text(directory.path.name, "bold"))
+    out.print(Text(indent(spec.to_toml().strip(), "  "), "dim"))
     out.print(facts_table(run_facts(history, directory.status)))
     if history.epochs:
         out.print(epoch_table(history))

@@ -10,9 +10,18 @@ def number(value: float | None) -> str:
     """Four significant digits; nothing for None.
 
     >>> number(0.243411), number(12.0), number(1.5e-7), number(None), number(math.nan)
-    ('0.2434', '12', '1.5e-07', '', 'nan')
+    ('0.2434', '12.00', '1.500e-07', '', 'nan')
     """
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else f"{value:#.4g}".rstrip(".")
+
+
+def lr(value: float) -> str:
+    """A learning rate as a person would write it.
+
+    >>> lr(0.05), lr(0.123456)
+    ('0.05', '0.1235')
+    """
+    return f"{value:.4g}"
 
 
 def deviation(value: float | None) -> str:
@@ -43,15 +52,15 @@ def rate(value: float | None) -> str:
 
 def duration(seconds: float | None) -> str:
     """
-    >>> duration(0.0012), duration(2.5), duration(75), duration(7300)
-    ('1.2 ms', '2.5 s', '1 min 15 s', '2 h 01 min')
+    >>> duration(0.0012), duration(2.5), duration(3), duration(75), duration(7300)
+    ('1.2 ms', '2.5 s', '3 s', '1 min 15 s', '2 h 01 min')
     """
     if seconds is None:
         return ""
-    if seconds < 1:
+    if 0 < seconds < 1:
         return f"{seconds * 1e3:.2g} ms" if seconds < 0.0995 else f"{seconds * 1e3:.0f} ms"
     if seconds < 60:
-        return f"{seconds:.1f} s"
+        return f"{seconds:.1f} s" if isinstance(seconds, float) else f"{seconds} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
         return f"{minutes} min {rest:02d} s"
@@ -62,7 +71,7 @@ def metric(name: str, value: float) -> str:
     """A metric's value with its unit.
 
     >>> metric("test_accuracy", 0.8954), metric("train_loss", 0.25)
-    ('89.54 %', '0.25')
+    ('89.54 %', '0.2500')
     """
     return f"{100 * value:.2f} %" if name.endswith("accuracy") else number(value)
 
@@ -70,7 +79,7 @@ def metric(name: str, value: float) -> str:
 def metrics_line(metrics: Mapping[str, float]) -> str:
     """
     >>> metrics_line({"train_loss": 0.5, "test_accuracy": 0.9})
-    'train loss 0.5, test accuracy 90.00 %'
+    'train loss 0.5000, test accuracy 90.00 %'
     """
     return ", ".join(f"{words(name)} {metric(name, value)}" for name, value in metrics.items())
 

@@ -61,9 +61,7 @@ def with_fields(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
     # kinds first: "--model.kind rnn --model.num_hiddens 64" must hold in either order
     for name, value in sorted(changes.items(), key=lambda item: not item[0].endswith(".kind")):
         head, _, tail = name.partition(".")
-        if head == "schedule" and not tail:
-            values[head] = value
-        elif not tail:
+        if (head == "schedule" and not tail) or not tail:
             values[head] = value
         elif head in PARTS or head == "schedule":
             table = values[head] if isinstance(values[head], dict) else {}
@@ -80,7 +78,12 @@ def rebase(schedule: Any, lr: float) -> Any:
         return dataclasses.replace(schedule, base=lr)
     if "schedule" in names:
         return dataclasses.replace(schedule, schedule=rebase(schedule.schedule, lr))
-    raise InputError("lr", lr, f"does not apply to schedule kind {schedule.kind!r}", "Name the rates in --schedule.")
+    raise InputError(
+        "lr",
+        lr,
+        f"does not apply to schedule kind {schedule.kind!r}",
+        "Name the rates in --schedule.",
+    )
 
 
 def to_toml(values: Mapping[str, Any]) -> str:
@@ -95,11 +98,15 @@ def read(path: Path) -> dict[str, Any]:
     try:
         text = path.read_text()
     except OSError as error:
-        raise InputError("file", str(path), error.strerror or "cannot be read", "Check the path.") from error
+        raise InputError(
+            "file", str(path), error.strerror or "cannot be read", "Check the path."
+        ) from error
     try:
         return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
     except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError("file", str(path), f"is not valid {path.suffix[1:]}: {error}", "Mend that line.") from error
+        raise InputError(
+            "file", str(path), f"is not valid {path.suffix[1:]}: {error}", "Mend that line."
+        ) from error
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -120,8 +127,10 @@ def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 def coerce(field: str, value: object, hint: Any) -> Any:
     """`value` as the type of its field; text from a command line is read as that type.
 
-    >>> coerce("seed", "3", int), coerce("drop_last", "true", bool), coerce("hiddens", "64,32", tuple[int, ...])
-    (3, True, (64, 32))
+    >>> coerce("seed", "3", int), coerce("drop_last", "true", bool)
+    (3, True)
+    >>> coerce("model.hiddens", "64,32", tuple[int, ...])
+    (64, 32)
     """
     if isinstance(hint, types.GenericAlias) or typing.get_origin(hint) is tuple:
         parts = value.split(",") if isinstance(value, str) else value
@@ -136,7 +145,9 @@ def coerce(field: str, value: object, hint: Any) -> Any:
         if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
             return float(value)
     except ValueError as error:
-        raise InputError(field, value, f"is not a {_NAMES[hint]}", f"Give a {_NAMES[hint]}.") from error
+        raise InputError(
+            field, value, f"is not a {_NAMES[hint]}", f"Give a {_NAMES[hint]}."
+        ) from error
     if hint is str and not isinstance(value, str):
         raise InputError(field, value, "must be text", "Put it in quotes.")
     return value
@@ -165,8 +176,12 @@ def _part(name: str, value: Any) -> Any:
     known = [item.name for item in dataclasses.fields(cls)]
     for key in table:
         if key not in known:
-            raise unknown(f"{name} field (of {kind})", key, known) if known else InputError(
-                f"{name}.{key}", table[key], f"{kind} has no such field", "Leave it out."
+            raise (
+                unknown(f"{name} field (of {kind})", key, known)
+                if known
+                else InputError(
+                    f"{name}.{key}", table[key], f"{kind} has no such field", "Leave it out."
+                )
             )
     return cls(**{k: coerce(f"{name}.{k}", v, hints[k]) for k, v in table.items()})
 

@@ -228,7 +228,7 @@ class RMSprop(_Optimizer):
 
 @dataclass(frozen=True)
 class Adadelta(_Optimizer):
-    """s <- d s + (1-d) g^2; u = g sqrt(v + eps) / sqrt(s + eps); v <- d v + (1-d) u^2; w -= lr u."""
+    """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u."""
 
     kind: ClassVar[str] = "adadelta"
     decay: float = 0.9

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from lockstep.assemble import assemble
 from lockstep.frameworks import registry
 from lockstep.frameworks.protocol import Snapshot
+from lockstep.own_task import Own
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import EventLog, RunDirectory, find
@@ -18,12 +20,10 @@ from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
+from lockstep.training.own_arrays import load_own, save_own
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run import EpochSums, Training
-
-if TYPE_CHECKING:
-    from lockstep.own_task import Own
 
 Callback = Callable[[Event, Training], None]
 Listener = Callable[[Event], None]
@@ -50,8 +50,6 @@ def train(
         return _carry_out(spec, own, None, {}, start, callbacks, listeners, event_steps)
     directory = RunDirectory.create(Path(out), spec, machine_facts(framework))
     if own is not None:
-        from lockstep.own_task import save_own
-
         save_own(directory.path, own)
     return _carry_out(spec, own, directory, {}, start, callbacks, listeners, event_steps)
 
@@ -69,8 +67,6 @@ def resume(
 
     `spec` continues it under changed settings: another framework, more epochs.
     """
-    from lockstep.own_task import load_own
-
     directory = find(run)
     if spec is not None:
         directory.replace_spec(spec)
@@ -86,7 +82,7 @@ def _carry_out(
     spec: RunSpec,
     own: Own | None,
     directory: RunDirectory | None,
-    facts: dict,
+    facts: dict[str, Any],
     snapshot: Snapshot | None,
     callbacks: Iterable[Callback],
     listeners: Iterable[Listener],
@@ -120,7 +116,7 @@ def _carry_out(
         event_steps=event_steps,
     )
     for callback in callbacks:
-        run.listeners.append(lambda event, call=callback: call(event, run))
+        run.listeners.append(partial(_call_back, callback, run))
     try:
         run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
         program.prepare(state, task.plan.epoch(0))
@@ -134,7 +130,11 @@ def _carry_out(
     return Result(spec, task, history, program.dump(run.state), run.status, path)
 
 
-def _host_facts(run: Training) -> dict:
+def _call_back(callback: Callback, run: Training, event: Event) -> None:
+    callback(event, run)
+
+
+def _host_facts(run: Training) -> dict[str, Any]:
     return {
         "step": run.step,
         "epochs_ended": run.epochs_ended,

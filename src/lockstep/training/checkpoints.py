@@ -7,7 +7,6 @@ Nothing is ever unpickled, and any framework can load any other's.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import safetensors
 from safetensors.numpy import save as to_bytes
 
 from lockstep.errors import RunDirectoryError
+from lockstep.files import write_whole
 from lockstep.frameworks.protocol import Snapshot
 
 KEEP = 2  # older ones are removed once a newer is safe
@@ -29,7 +29,7 @@ def save(folder: Path, step: int, snapshot: Snapshot, facts: dict[str, Any]) -> 
         for name, value in getattr(snapshot, group).items()
     }
     path = folder / f"step-{step:09d}.safetensors"
-    write_safely(path, to_bytes(arrays, metadata={"lockstep": json.dumps(facts)}))
+    write_whole(path, to_bytes(arrays, metadata={"lockstep": json.dumps(facts)}))
     for old in sorted(folder.glob("step-*.safetensors"))[:-KEEP]:
         if old != path:
             old.unlink(missing_ok=True)
@@ -57,26 +57,3 @@ def load(path: Path) -> tuple[Snapshot, dict[str, Any]]:
 def newest(folder: Path) -> Path | None:
     """The checkpoint of the highest step, None where there is none."""
     return max(folder.glob("step-*.safetensors"), default=None)
-
-
-def write_safely(path: Path, content: bytes) -> None:
-    """Replace a file as a whole: temporary name, fsync, rename."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise disk_error(path, error) from error
-
-
-def disk_error(path: Path, error: OSError) -> RunDirectoryError:
-    """What to tell a person whose disk does not take a file."""
-    return RunDirectoryError(
-        f"out = {str(path)!r}: cannot be written ({error.strerror or error}). "
-        "Free some space, or choose another folder with --out; the last checkpoint is whole."
-    )

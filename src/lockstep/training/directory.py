@@ -1,9 +1,9 @@
 """A run's directory: everything about it, in files a person can read.
 
-    spec.toml        what was asked          machine.json   where and with what it ran
-    events.jsonl     what happened, a line each, only ever appended to
-    checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
-    generated.txt    text it continued       figures/, report.html
+spec.toml        what was asked          machine.json   where and with what it ran
+events.jsonl     what happened, a line each, only ever appended to
+checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
+generated.txt    text it continued       figures/, report.html
 """
 
 from __future__ import annotations
@@ -15,9 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.errors import RunDirectoryError
+from lockstep.files import disk_error, write_whole
 from lockstep.spec import RunSpec, diff
-from lockstep.training import checkpoints
-from lockstep.training.events import Event, RunCompleted, RunDiverged, RunInterrupted, from_json, to_json
+from lockstep.training.events import (
+    Event,
+    RunCompleted,
+    RunDiverged,
+    RunInterrupted,
+    from_json,
+    to_json,
+)
 
 
 class RunDirectory:
@@ -46,11 +53,9 @@ class RunDirectory:
                 f"out = {str(path)!r}: holds this run already. "
                 f"Go on with `lockstep resume {path}`, or choose another folder with --out."
             )
-        checkpoints.write_safely(
-            path / "machine.json", json.dumps(facts, indent=2, default=str).encode()
-        )
+        write_whole(path / "machine.json", json.dumps(facts, indent=2, default=str).encode())
         # the spec comes last: a folder with one is a run that can be resumed
-        checkpoints.write_safely(path / "spec.toml", spec.to_toml().encode())
+        write_whole(path / "spec.toml", spec.to_toml().encode())
         return cls(path)
 
     @property
@@ -67,7 +72,7 @@ class RunDirectory:
 
     def replace_spec(self, spec: RunSpec) -> None:
         """Go on under another spec (another framework, more epochs)."""
-        checkpoints.write_safely(self.path / "spec.toml", spec.to_toml().encode())
+        write_whole(self.path / "spec.toml", spec.to_toml().encode())
 
     def log_size(self) -> int:
         return self.log.stat().st_size if self.log.exists() else 0
@@ -108,7 +113,7 @@ class EventLog:
             self._file.write(to_json(event) + "\n")
             self._file.flush()  # a killed process loses nothing that was flushed
         except OSError as error:
-            raise checkpoints.disk_error(self._path, error) from error
+            raise disk_error(self._path, error) from error
 
     def close(self) -> None:
         self._file.close()

@@ -67,7 +67,7 @@ class CheckpointSaved:
 
 @dataclass(frozen=True)
 class RunDiverged:
-    """The loss of `step` was not finite, after an update with `lr`; the state of `kept` is saved."""
+    """The loss of `step` was not finite after an update with `lr`; the state at `kept` is saved."""
 
     step: int
     loss: float
@@ -97,7 +97,7 @@ Event = (
     | RunInterrupted
     | RunCompleted
 )
-_KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}  # type: ignore[attr-defined]
+_KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}
 
 
 def to_json(event: Event) -> str:

@@ -17,7 +17,7 @@ class History:
     """A table with one row per step: `history[:, "loss"]`, `history[-1, "lr"]`.
 
     >>> h = History()
-    >>> h(StepsCompleted(step=0, epoch=0, loss=[3.0, 2.0], grad_norm=[1.0, 1.0], lr=[0.1, 0.1], seconds=0.5))
+    >>> h(StepsCompleted(0, 0, loss=[3.0, 2.0], grad_norm=[1, 1], lr=[0.1, 0.1], seconds=0.5))
     >>> h[:, "loss"].tolist(), len(h)
     ([3.0, 2.0], 2)
     """

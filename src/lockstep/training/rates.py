@@ -14,7 +14,9 @@ from lockstep.spec.checks import number
 class Rates:
     """The rates of a run. Its state (`to_dict`) is plain numbers and goes into checkpoints."""
 
-    def __init__(self, schedule: AnySchedule, per: str, state: dict[str, Any] | None = None) -> None:
+    def __init__(
+        self, schedule: AnySchedule, per: str, state: dict[str, Any] | None = None
+    ) -> None:
         state = state or {}
         self._schedule, self._per = schedule, per
         self._by_hand: float | None = state.get("by_hand")

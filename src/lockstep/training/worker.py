@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TextIO
 
 from lockstep.errors import LockstepError
+from lockstep.files import write_whole
 
 WORKER_VARIABLE = "LOCKSTEP_WORKER"  # set for a worker, which must not start workers of its own
 ORPHANED = 70  # exit code of a worker whose parent is gone
@@ -40,7 +41,7 @@ def main(argv: Sequence[str]) -> int:
 def carry_out(folder: Path, stream: TextIO) -> None:
     """Record the machine, then train (or go on) and send every event."""
     from lockstep.frameworks import registry
-    from lockstep.training import checkpoints, resume
+    from lockstep.training import resume
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_json
     from lockstep.training.machine import machine_facts
@@ -51,7 +52,7 @@ def carry_out(folder: Path, stream: TextIO) -> None:
     spec = RunDirectory(folder).spec
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     content = json.dumps(facts, indent=2, default=str).encode()
-    checkpoints.write_safely(folder / "machine.json", content)
+    write_whole(folder / "machine.json", content)
     resume(folder, listeners=[send])
 
 

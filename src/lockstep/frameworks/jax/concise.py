@@ -55,16 +55,16 @@ class LeNet(nn.Module):
     @nn.compact
     def __call__(self, x: Array) -> Array:
         if self.pooling == "max":
-            convolutions, pool, sizes = ((6, 5, 2), (16, 5, 0)), nn.max_pool, (120, 84, 10)
+            convolutions, pool = ((6, 5, 2), (16, 5, 0)), nn.max_pool
         else:
-            convolutions, pool, sizes = ((20, 3, 0), (50, 5, 0)), nn.avg_pool, (128, 10)
+            convolutions, pool = ((20, 3, 0), (50, 5, 0)), nn.avg_pool
         x = x[..., None]  # (B, 28, 28, 1)
         for i, (channels, width, padding) in enumerate(convolutions, 1):
             size = (width, width)
             x = nn.Conv(channels, size, padding=padding, name=f"conv{i}", param_dtype=x.dtype)(x)
             x = pool(nn.relu(x), (2, 2), strides=(2, 2))
         x = x.transpose(0, 3, 1, 2)  # channels first, as the dense weights expect
-        return Layers(sizes, name="dense")(x)
+        return Layers((120, 84, 10) if self.pooling == "max" else (128, 10), name="dense")(x)
 
 
 class GRUCell(nn.RNNCellBase):
@@ -168,7 +168,9 @@ def _recurrent_layout(model: RecurrentNet) -> Layout:
     else:
         n = model.num_hiddens
         entries += _dense("w_x", "b", "input")
-        return SplitLayout(tuple(entries), split=("w_h", "cell/gates/kernel", "cell/candidate/kernel", 2 * n))
+        return SplitLayout(
+            tuple(entries), split=("w_h", "cell/gates/kernel", "cell/candidate/kernel", 2 * n)
+        )
     return Layout(tuple(entries))
 
 
@@ -240,7 +242,7 @@ def optimizer(part: OptimizerPart) -> optax.GradientTransformation:
 def with_slots(state: Any, slots: Weights, count: Array) -> Any:
     """Optax's state with our slots and the number of updates so far put into it."""
     if hasattr(state, "_fields"):
-        values = {}
+        values: dict[str, Any] = {}
         for name in state._fields:
             own = getattr(state, name)
             if name == "count":

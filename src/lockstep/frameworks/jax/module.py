@@ -63,7 +63,8 @@ def _native(task: Task, spec: RunSpec) -> _Module:
         _refuse_other_state(set(variables) - {"params"})
         params, apply = variables["params"], lambda tree, x: module.apply({"params": tree}, x)
     elif isinstance(module, nnx.Module):
-        graph, state, rest = nnx.split(module, nnx.Param, ...)
+        graph, state, *others = nnx.split(module, nnx.Param, ...)
+        rest = others[0]
         _refuse_other_state({str(path) for path, _ in nnx.to_flat_state(rest)})
         params = nnx.to_pure_dict(state)
 

@@ -50,7 +50,7 @@ class JaxOps:
         return jnp.sqrt(x)
 
     def abs(self, x: Array) -> Array:
-        return jnp.abs(x)
+        return x * lax.stop_gradient(jnp.sign(x))  # jnp.abs has gradient 1 at 0
 
     def tanh(self, x: Array) -> Array:
         return jnp.tanh(x)
@@ -133,9 +133,7 @@ class JaxOps:
 
     def _window_slices(self, x: Array, size: int) -> list[Array]:
         height, width = (n // size * size for n in x.shape[2:])
-        return [
-            x[:, :, i:height:size, j:width:size] for i in range(size) for j in range(size)
-        ]
+        return [x[:, :, i:height:size, j:width:size] for i in range(size) for j in range(size)]
 
     # --- control
     def scan(

@@ -35,7 +35,7 @@ class _PatchConvolution(torch.autograd.Function):
         return y.view(x.shape[0], w.shape[0], height, width)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, None]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, None]:
         (patches,) = ctx.saved_tensors
         flat = grad.reshape(*grad.shape[:2], -1)  # (B, O, H' W')
         grad_w = torch.bmm(flat, patches.transpose(1, 2)).sum(0).view(ctx.shape)
@@ -70,7 +70,7 @@ class _SlicePool(torch.autograd.Function):
         return torch.maximum(top, bottom)
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> Tensor:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> Tensor:
         right_top, right_bottom, below = ctx.saved_tensors
         batch, channels, height, width = grad.shape
         out = grad.new_empty((batch, channels, 2 * height, 2 * width))

@@ -44,7 +44,7 @@ class _Before(torch.autograd.Function):
         return states[1:]
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         states, gates, cand, reset, w_gates, w_cand = ctx.saved_tensors
         steps, batch, n = cand.shape
         previous = states[:-1]
@@ -95,7 +95,7 @@ class _After(torch.autograd.Function):
         return states[1:]
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:  # type: ignore[override]
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         states, gates, cand, products, w_h = ctx.saved_tensors
         steps, batch, n = cand.shape
         previous = states[:-1]

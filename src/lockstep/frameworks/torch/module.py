@@ -60,7 +60,10 @@ class ModuleProgram:
         layout: Layout,
         initial: Callable[[], Snapshot],
     ) -> None:
-        self.notes: tuple[str, ...] = ("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})")
+        self.notes: tuple[str, ...] = (
+            "eager steps",
+            f"torch.nn and torch.optim ({spec.optimizer.kind})",
+        )
         self.initial = initial
         self._ops, self._task, self._spec = ops, task, spec
         self._module = module.to(ops.dtype)

@@ -1,0 +1,61 @@
+"""A person's own task in a run directory: written beside the run, found again by any process."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors.numpy import load, save
+
+from lockstep.errors import InputError, RunDirectoryError
+from lockstep.files import write_whole
+from lockstep.models.own import OwnNet
+from lockstep.own_task import Own
+from lockstep.spec import OwnData, OwnModel, RunSpec
+
+
+def save_own(folder: Path, mine: Own) -> None:
+    """Write the arrays beside the run."""
+    arrays = {f"{s}/{n}": v for s, group in mine.splits.items() for n, v in group.items()}
+    arrays |= {f"weights/{n}": v for n, v in mine.net.weights.items()}
+    content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
+    write_whole(folder / "own.safetensors", content)
+
+
+def load_own(folder: Path, spec: RunSpec) -> Own | None:
+    """The task that `save_own` wrote, its model found by reference; None for built-in data."""
+    if not isinstance(spec.data, OwnData):
+        return None
+    reference = spec.model.reference if isinstance(spec.model, OwnModel) else ""
+    if not reference:
+        raise RunDirectoryError(
+            f"run = {str(folder)!r}: its model has no file to be found in. "
+            "Resume it from Python, giving the task: ls.resume(folder, mine)."
+        )
+    groups: dict[str, dict[str, np.ndarray]] = {}
+    for key, value in load((folder / "own.safetensors").read_bytes()).items():
+        group, _, name = key.partition("/")
+        groups.setdefault(group, {})[name] = value
+    weights = groups.pop("weights", {})
+    return Own(groups, OwnNet(_function(reference), weights), None, spec.data.loss)
+
+
+def _function(reference: str) -> Callable[..., Any]:
+    file, _, name = reference.rpartition(":")
+    spec = importlib.util.spec_from_file_location(f"lockstep_own_{Path(file).stem}", file)
+    if spec is None or spec.loader is None or not Path(file).is_file():
+        raise InputError("model.reference", reference, "is no Python file", "Check the path.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    found: Any = module
+    for part in name.split("."):
+        if not hasattr(found, part):
+            raise InputError("model.reference", reference, f"has no {name}", "Check the name.")
+        found = getattr(found, part)
+    function: Callable[..., Any] = found
+    return function
