@@ -1,6 +1,6 @@
 """Recipes: named functions that return complete RunSpecs, with the chapters' settings.
 
-Every recipe takes any top-level field of RunSpec by name, and `lr` for the schedule's base rate.
+Every recipe takes any field of RunSpec by name, and `lr` for the schedule's base rate.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from lockstep.errors import unknown
-from lockstep.schedules import as_schedule, constant
+from lockstep.schedules import constant
 from lockstep.spec import (
     GRU,
     MLP,
@@ -129,10 +129,9 @@ def summary(name: str) -> str:
 
 def _changed(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
     lr = changes.pop("lr", None)
+    known = [*RunSpec.__dataclass_fields__, "lr"]
     for name in changes:
-        if not hasattr(spec, name):
-            raise unknown("field", name, [*RunSpec.__dataclass_fields__, "lr"])
-    if "schedule" in changes:
-        changes["schedule"] = as_schedule(changes["schedule"])
-    spec = replace(spec, **changes)
+        if name.partition(".")[0] not in known:
+            raise unknown("field", name, known)
+    spec = spec.with_fields(changes)
     return spec if lr is None else spec.with_lr(lr)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,12 +44,14 @@ def compare(
     out: str | Path | None = None,
     progress: Progress | None = None,
     timeout: float = TIMEOUT,
+    interpreters: Mapping[str, str] | None = None,
 ) -> Comparison:
     """Carry out `spec` in each framework (all installed, unless named) and judge their paths.
 
     `tolerance` is that of the loss, relative; 1e-9 in float64 and 1e-4 in float32 unless given.
     `steps` bounds the run; without it the spec's max_steps or else 200 does. `progress(label,
-    event)` hears every event, and a status as text when a framework starts and ends. The page,
+    event)` hears every event, and a status as text when a framework starts and ends. `interpreters`
+    names the Python of frameworks that live in an environment of their own. The page,
     comparison.json and a run directory for each framework are written below `out`.
     """
     names = _names(spec, frameworks)
@@ -59,7 +62,10 @@ def compare(
 
     def go(label: str, run: RunSpec) -> Outcome:
         path = folder / ("oracle" if label == ORACLE else label)
-        return run_worker(run, own, path, timeout=timeout, label=label, progress=progress)
+        python = (interpreters or {}).get(label, sys.executable)
+        return run_worker(
+            run, own, path, timeout=timeout, label=label, progress=progress, python=python
+        )
 
     oracle_spec = replace(spec, framework="numpy", precision="float64", style="scratch")
     oracle = go(ORACLE, oracle_spec)
@@ -70,10 +76,9 @@ def compare(
         if name != "numpy" or spec.precision != "float64":
             rows.append(make_row(go(name, _in_framework(spec, name)), oracle, limits))
     before = after = None
+    moved = False
     if oracle.ended:
         before, after = loss_before_and_after(oracle_spec, own, oracle.weights)
-    moved = before is not None and after is not None
-    if before is not None and after is not None:
         moved = verdict.loss_moved(before, after, limits["loss"])
     facts = machine_facts()
     found = Comparison(spec, tuple(rows), limits, moved, before, after, facts, folder)

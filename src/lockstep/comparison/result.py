@@ -154,6 +154,18 @@ class Comparison:
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
 
     @property
+    def hint(self) -> str:
+        """What to try when rows part in float32: rounding alone can part an unstable run."""
+        if self.spec.precision == "float64" or not any(row.parting for row in self.others):
+            return ""
+        own = next((row for row in self.others if row.framework == "numpy"), None)
+        if own is not None and own.parting is not None:
+            said = "numpy in float32 parts from itself in float64, so rounding alone can do this here"
+        else:
+            said = "in float32 rounding alone can part a run that is not stable"
+        return f"{said}: --precision float64 shows whether anything else differs"
+
+    @property
     def num_steps(self) -> int:
         return len(self.oracle.curve.loss)
 

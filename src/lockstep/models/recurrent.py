@@ -55,6 +55,24 @@ def gru_layer(
     return states, last
 
 
+def symbol_rnn(ops: Ops, x: Array, h: Array, w: Weights) -> tuple[Array, Array]:
+    """An RNN over symbols x (T, B): all states (T, B, H), the last."""
+    return rnn_layer(ops, _projected(ops, x, w), h, w["w_h"])
+
+
+def symbol_gru(ops: Ops, x: Array, h: Array, w: Weights) -> tuple[Array, Array]:
+    """A GRU over symbols x (T, B): all states (T, B, H), the last."""
+    return gru_layer(ops, _projected(ops, x, w), h, w["w_h"], w.get("b_h"))
+
+
+def _projected(ops: Ops, x: Array, w: Weights) -> Array:
+    """One-hot X W_x + b for every step at once: (T, B, width)."""
+    steps, batch = x.shape
+    vocab_size, width = w["w_x"].shape
+    hot = ops.one_hot(ops.reshape(x, (steps * batch,)), vocab_size)  # (T B, V)
+    return ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, width))
+
+
 @dataclass(frozen=True)
 class RecurrentNet:
     """x (T, B) symbols -> scores (T, B, V). `gates` is 1 for the RNN, 3 for the GRU."""
@@ -76,14 +94,12 @@ class RecurrentNet:
         return {"h": (batch_size, self.num_hiddens)}
 
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        steps, batch = x.shape
-        hot = ops.one_hot(ops.reshape(x, (steps * batch,)), self.vocab_size)  # (T B, V)
-        p = ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, self.gates * self.num_hiddens))
         if self.gates == 1:
-            states, last = rnn_layer(ops, p, carry["h"], w["w_h"])
+            states, last = symbol_rnn(ops, x, carry["h"], w)
         else:
-            layer = ops.fused.get("gru_layer", gru_layer)
-            states, last = layer(ops, p, carry["h"], w["w_h"], w.get("b_h"))
+            layer = ops.fused.get("symbol_gru", symbol_gru)
+            states, last = layer(ops, x, carry["h"], w)
+        steps, batch = x.shape
         flat = ops.reshape(states, (steps * batch, self.num_hiddens))
         scores = flat @ w["w_out"] + w["b_out"]
         return ops.reshape(scores, (steps, batch, self.vocab_size)), {"h": last}

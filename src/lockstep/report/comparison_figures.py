@@ -97,6 +97,7 @@ def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
         parting = row.parting
         if parting is not None and parting.step is not None and parting.step < len(values):
             axes.axvline(parting.step, color=tint, linewidth=1, linestyle=":")
+    axes.set_ylim(lowest / 4, highest * 20)
     axes.axhline(tolerance, color=MUTED, linewidth=1.4, linestyle=(0, (4, 3)))
     axes.annotate(
         f"tolerance {tolerance:g}",
@@ -110,7 +111,6 @@ def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
     )
     if lowest <= LEAST:
         axes.set_ylabel(f"relative deviation (0 drawn at {LEAST:g})")
-    axes.set_ylim(lowest / 4, highest * 20)
     if axes.get_legend_handles_labels()[0]:
         legend(axes)
 
@@ -124,9 +124,10 @@ def draw_times(axes: Axes, rows: Sequence[Row]) -> None:
         loss = running_mean(row.curve.loss, window)
         seconds = np.maximum(row.curve.seconds, 1e-9)
         axes.plot(*thinned(seconds, loss), color=colour(hue(row)), lw=1.8, label=row.label)
-        axes.plot(seconds[-1:], loss[-1:], "o", color=colour(hue(row)), markersize=5)
+        axes.plot(*thinned(seconds[-1:], loss[-1:]), "o", color=colour(hue(row)), markersize=5)
     if drawn:
         axes.set_xscale("log")
+        log_if_wide(axes, np.concatenate([running_mean(row.curve.loss, window) for row in drawn]))
         legend(axes)
     if window > 1:
         axes.set_ylabel(f"loss, mean of {window} steps")

@@ -107,6 +107,8 @@ def _explained(comparison: Comparison) -> str:
             f"{number(comparison.after)}, so "
         )
         text += "agreement means something." if comparison.moved else "agreement proves nothing."
+    if comparison.hint:
+        text += f" {comparison.hint[:1].upper()}{comparison.hint[1:]}."
     return f"<p>{escape(text)}</p>"
 
 

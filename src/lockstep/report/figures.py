@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 FORMATS = (".png", ".svg")
 MAX_POINTS = 2000  # of a curve: more than a page can show
+LARGEST = 1e30
 EPOCH_PANELS = {"loss": "loss", "perplexity": "perplexity", "accuracy": "accuracy (%)"}
 
 
@@ -76,25 +77,25 @@ def draw_lr(axes: Axes, lrs: np.ndarray) -> None:
     axes.plot(
         *thinned(np.arange(len(lrs)), lrs), color=MUTED, linewidth=1.8, drawstyle="steps-post"
     )
-    axes.set_ylim(0, 1.15 * max(lrs.max(initial=0.0), 1e-12))
+    axes.set_ylim(0, 1.15 * min(max(lrs.max(initial=0.0), 1e-12), LARGEST))
 
 
 def _draw_metrics(axes: Axes, history: History, kind: str) -> None:
     style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
     scale = 100 if kind == "accuracy" else 1
-    everything: list[float] = []
+    everything = np.array([])
     for name, place in zip(_metrics_of(history, kind), SERIES, strict=False):
         points = [
             (e.epoch + 1, scale * e.metrics[name]) for e in history.epochs if name in e.metrics
         ]
-        xs, ys = zip(*points, strict=True)
+        xs, ys = thinned(*np.array(points).T)
         marker = "o" if len(points) <= 30 else None
         axes.plot(
             xs, ys, color=place, marker=marker, markersize=4, linewidth=1.8, label=words(name)
         )
-        everything += ys
+        everything = np.append(everything, ys)
     axes.locator_params(axis="x", integer=True)
-    log_if_wide(axes, np.array(everything))
+    log_if_wide(axes, everything)
     legend(axes)
 
 
@@ -125,6 +126,8 @@ def running_mean(values: np.ndarray, window: int) -> np.ndarray:
     >>> running_mean(np.array([1.0, 2.0, 3.0, 4.0]), 3).tolist()
     [1.5, 2.0, 3.0, 3.5]
     """
+    if window <= 1 or not len(values):
+        return values
     weights = np.ones(window)
     reach = slice((window - 1) // 2, (window - 1) // 2 + len(values))
     sums = np.convolve(values, weights)[reach]
@@ -134,7 +137,11 @@ def running_mean(values: np.ndarray, window: int) -> np.ndarray:
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most MAX_POINTS of a curve, evenly chosen, both ends among them."""
+    """At most MAX_POINTS of a curve, evenly chosen, both ends among them.
+
+    Values beyond LARGEST, which axes cannot hold, are drawn there; those not finite not at all.
+    """
+    y = np.clip(np.where(np.isfinite(y), y, np.nan), -LARGEST, LARGEST)
     if len(x) <= MAX_POINTS:
         return x, y
     chosen = np.linspace(0, len(x) - 1, MAX_POINTS).round().astype(int)

@@ -109,7 +109,7 @@ class PlainProgress:
             self._say(f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}")
         elif isinstance(event, StepsCompleted):
             if time.monotonic() - self._told >= self._seconds:
-                left = duration(pace.seconds_left)
+                left = duration(math.ceil(pace.seconds_left or 0))
                 self._say(
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"

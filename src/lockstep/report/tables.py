@@ -40,6 +40,7 @@ def table(*columns: str, left: Sequence[str] = ()) -> Table:
     made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
     for name in columns:
         made.add_column(name, justify="left" if name in left else "right", overflow="fold")
+    made.columns[0].no_wrap = True
     return made
 
 
@@ -147,6 +148,8 @@ def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None
                 out.print(Text(f"  | {line}", "dim"), soft_wrap=True)
     mark, style = ("agree: ", "bold green") if comparison.agree else ("no: ", "bold red")
     out.print(Text(mark + comparison.verdict, style), soft_wrap=True)
+    if comparison.hint:
+        out.print(Text(comparison.hint, "dim"), soft_wrap=True)
     out.print(f"report: {escape(str(comparison.directory / 'report.html'))}", soft_wrap=True)
 
 

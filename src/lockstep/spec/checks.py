@@ -1,45 +1,97 @@
-"""The checks that fields of a spec share. Each raises an InputError that says what to do."""
+"""The checks that fields of a spec share. Each raises an InputError that says what to do.
+
+A number is kept in the one type of its field (int or float), so that equal specs have equal hashes.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Mapping, Sequence
 
 from lockstep.errors import InputError, unknown
 
 ABSURD = 10**9
 
 
-def whole(field: str, value: object, least: int = 1, most: int = ABSURD) -> None:
-    """Require a whole number in [least, most].
+def whole(field: str, value: object, least: int = 1, most: int = ABSURD) -> int:
+    """A whole number in [least, most].
 
     >>> whole("epochs", 0)
     Traceback (most recent call last):
     ...
     lockstep.errors.InputError: epochs = 0: must be at least 1. Give a whole number from 1 on.
     """
-    if isinstance(value, bool) or not isinstance(value, int):
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = None
+    if number is None or isinstance(value, bool):
         raise InputError(field, value, "must be a whole number", f"Give one from {least} on.")
-    if value < least:
+    if number < least:
         raise InputError(
             field, value, f"must be at least {least}", f"Give a whole number from {least} on."
         )
-    if value > most:
+    if number > most:
         raise InputError(field, value, f"is absurdly large (over {most})", "Give a smaller one.")
+    return number
 
 
-def number(field: str, value: object, least: float, most: float = math.inf) -> None:
-    """Require a finite number in [least, most]."""
+def number(
+    field: str, value: object, least: float, most: float = math.inf, below: float = math.inf
+) -> float:
+    """A finite number in [least, most], and under `below`."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise InputError(field, value, "must be a number", "Give a decimal number.")
     if not math.isfinite(value):
         raise InputError(field, value, "must be finite", "Give an ordinary decimal number.")
-    if not least <= value <= most:
+    if not (least <= value <= most and value < below):
         limits = f"at least {least}" if most == math.inf else f"between {least} and {most}"
+        limits += "" if below == math.inf else f" and below {below:g}"
         raise InputError(field, value, f"must be {limits}", "Change it to a value in that range.")
+    return float(value) + 0.0  # + 0.0 turns -0.0 into 0.0
+
+
+def truth(field: str, value: object) -> None:
+    """Require True or False."""
+    if not isinstance(value, bool):
+        raise InputError(field, value, "must be true or false", "Give one of them.")
 
 
 def one_of(field: str, value: object, known: Sequence[str]) -> None:
     """Require one of the known names."""
     if value not in known:
         raise unknown(field, value, known)
+
+
+def listed(field: str, value: object, example: str) -> tuple[object, ...]:
+    """A list or tuple, as a tuple."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InputError(field, value, "must be a list", f"Write it as {example}.")
+    return tuple(value)
+
+
+def folder_name(field: str, value: object) -> None:
+    """Require text that can stand in the name of a folder."""
+    if not isinstance(value, str):
+        raise InputError(field, value, "must be text", "Put it in quotes.")
+    if not value:
+        raise InputError(field, value, "is empty", "Give it some letters.")
+    if value.startswith(".") or not value.isprintable() or set(value) & set('/\\:*?"<>|'):
+        raise InputError(
+            field, value, "cannot name a folder", "Use letters, digits, hyphens and underscores."
+        )
+
+
+def part_of(field: str, value: object, kinds: Mapping[str, type]) -> None:
+    """Require a record of one of the kinds."""
+    if not isinstance(value, tuple(kinds.values())):
+        names = ", ".join(cls.__name__ for cls in kinds.values())
+        raise InputError(
+            field, value, f"is no {field} of a run", f"Give one of lockstep.spec's: {names}."
+        )
+
+
+def store(part: object, name: str, value: object) -> None:
+    """Set a field of a frozen record; only for use in its __post_init__."""
+    object.__setattr__(part, name, value)

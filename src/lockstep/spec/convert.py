@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError, unknown
-from lockstep.schedules import parse_schedule, schedule_from_dict, schedule_to_dict
+from lockstep.schedules import KINDS, Schedule, as_schedule, schedule_from_dict, schedule_to_dict
 from lockstep.spec.parts import DATA, MODELS, OPTIMIZERS
 
 if TYPE_CHECKING:
@@ -27,11 +27,15 @@ def to_dict(spec: RunSpec) -> dict[str, Any]:
     for item in dataclasses.fields(spec):
         value = getattr(spec, item.name)
         if item.name in PARTS:
-            value = {"kind": value.kind} | _plain(dataclasses.asdict(value))
+            value = _part_to_dict(value)
         elif item.name == "schedule":
             value = schedule_to_dict(value)
         values[item.name] = value
     return _tables_last(_plain(values))
+
+
+def _part_to_dict(part: Any) -> dict[str, Any]:
+    return {"kind": part.kind} | _plain(dataclasses.asdict(part))
 
 
 def from_dict(cls: type[RunSpec], values: Mapping[str, Any]) -> RunSpec:
@@ -58,17 +62,30 @@ def from_dict(cls: type[RunSpec], values: Mapping[str, Any]) -> RunSpec:
 def with_fields(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
     """A copy with dotted fields replaced. A new `kind` starts from that kind's own defaults."""
     values = to_dict(spec)
-    # kinds first: "--model.kind rnn --model.num_hiddens 64" must hold in either order
-    for name, value in sorted(changes.items(), key=lambda item: not item[0].endswith(".kind")):
-        head, _, tail = name.partition(".")
-        if (head == "schedule" and not tail) or not tail:
-            values[head] = value
-        elif head in PARTS or head == "schedule":
-            table = values[head] if isinstance(values[head], dict) else {}
-            values[head] = {tail: value} if tail == "kind" else {**table, tail: value}
-        else:
-            raise unknown("field", name, flatten(values))
+    # whole parts, then kinds, then the rest: "--model.num_hiddens 64 --model rnn" in any order
+    for name in sorted(changes, key=lambda n: (n.count("."), not n.endswith(".kind"))):
+        *path, last = name.split(".")
+        table = values
+        for step in path:
+            inner = _table(step, table.get(step))
+            if inner is None:
+                raise unknown("field", name, flatten(values))
+            table[step] = table = inner
+        if path and last == "kind":
+            table.clear()
+        table[last] = changes[name]
     return from_dict(type(spec), values)
+
+
+def _table(name: str, value: Any) -> dict[str, Any] | None:
+    """What stands in a field as a table of its own fields; None where it has none."""
+    if isinstance(value, Mapping):
+        return dict(value)
+    if name == "schedule":
+        return dict(schedule_to_dict(as_schedule(value)))
+    if name in PARTS and isinstance(value, tuple(PARTS[name].values())):
+        return _part_to_dict(value)
+    return {"kind": value} if name in PARTS and isinstance(value, str) else None
 
 
 def rebase(schedule: Any, lr: float) -> Any:
@@ -95,18 +112,20 @@ def to_toml(values: Mapping[str, Any]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """A dictionary from a TOML or JSON file."""
+    kind = "json" if path.suffix == ".json" else "toml"
     try:
-        text = path.read_text()
+        text = path.read_text(encoding="utf-8-sig")  # an editor may have put a mark at the start
+        values = json.loads(text) if kind == "json" else tomllib.loads(text)
     except OSError as error:
-        raise InputError(
-            "file", str(path), error.strerror or "cannot be read", "Check the path."
-        ) from error
-    try:
-        return json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
-    except (json.JSONDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(
-            "file", str(path), f"is not valid {path.suffix[1:]}: {error}", "Mend that line."
-        ) from error
+        reason = error.strerror or "cannot be read"
+        raise InputError("file", str(path), reason, "Check the path.") from error
+    except ValueError as error:
+        problem = f"is not valid {kind}: {error}"
+        raise InputError("file", str(path), problem, "Mend that line.") from error
+    if not isinstance(values, dict):
+        remedy = "See `lockstep recipes NAME --json` for one."
+        raise InputError("file", str(path), "holds no table of fields", remedy)
+    return values
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -133,9 +152,11 @@ def coerce(field: str, value: object, hint: Any) -> Any:
     (64, 32)
     """
     if isinstance(hint, types.GenericAlias) or typing.get_origin(hint) is tuple:
-        parts = value.split(",") if isinstance(value, str) else value
-        if not isinstance(parts, list | tuple):
-            parts = [parts]
+        parts: Any = value
+        if isinstance(value, str):
+            parts = [part.strip() for part in value.strip(" []()").split(",")]
+        elif not isinstance(value, list | tuple):
+            parts = [value]
         return tuple(coerce(field, p, typing.get_args(hint)[0]) for p in parts if p != "")
     try:
         if hint is bool:
@@ -145,15 +166,14 @@ def coerce(field: str, value: object, hint: Any) -> Any:
         if hint is float and isinstance(value, str | int) and not isinstance(value, bool):
             return float(value)
     except ValueError as error:
-        raise InputError(
-            field, value, f"is not a {_NAMES[hint]}", f"Give a {_NAMES[hint]}."
-        ) from error
+        name = _NAMES[hint]
+        raise InputError(field, value, f"must be {name}", f"Give {name}.") from error
     if hint is str and not isinstance(value, str):
         raise InputError(field, value, "must be text", "Put it in quotes.")
     return value
 
 
-_NAMES = {int: "whole number", float: "number", bool: "true or false"}
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _truth(value: object) -> bool:
@@ -166,10 +186,15 @@ def _truth(value: object) -> bool:
 
 
 def _part(name: str, value: Any) -> Any:
-    table = {"kind": value} if isinstance(value, str) else dict(value)
     kinds = PARTS[name]
+    if isinstance(value, tuple(kinds.values())):
+        return value
+    if not isinstance(value, str | Mapping):
+        remedy = f"Give the kind ({', '.join(kinds)}), or a table with kind and fields."
+        raise InputError(name, value, "does not say its kind", remedy)
+    table = {"kind": value} if isinstance(value, str) else dict(value)
     kind = table.pop("kind", None)
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise unknown(f"{name}.kind", kind, kinds)
     cls = kinds[kind]
     hints = typing.get_type_hints(cls)
@@ -187,9 +212,35 @@ def _part(name: str, value: Any) -> Any:
 
 
 def _schedule(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return schedule_from_dict(value)
-    return parse_schedule(str(value)) if isinstance(value, str | int | float) else value
+    return (
+        schedule_from_dict(_read_texts(value)) if isinstance(value, Mapping) else as_schedule(value)
+    )
+
+
+def _read_texts(table: Mapping[str, Any]) -> dict[str, Any]:
+    """A schedule's table with text (from a command line) read as the types of its fields."""
+    kind = table.get("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        return dict(table)
+    hints = typing.get_type_hints(KINDS[kind])
+    values = dict(table)
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            values[name] = _read_texts(value)
+        elif isinstance(value, list):
+            values[name] = [_read_texts(v) if isinstance(v, Mapping) else v for v in value]
+        elif isinstance(value, str) and name in hints:
+            values[name] = _read_text(f"schedule.{name}", value, hints[name])
+    return values
+
+
+def _read_text(field: str, text: str, hint: Any) -> Any:
+    if hint is Schedule:
+        return as_schedule(text)
+    # "int | None" is read as int: a field is left at None by leaving it out
+    options = [option for option in typing.get_args(hint) if option is not type(None)]
+    optional = isinstance(hint, types.UnionType)
+    return coerce(field, text, options[0] if optional else hint)
 
 
 def _plain(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from lockstep.spec.checks import number, one_of, whole
+from lockstep.spec.checks import listed, number, one_of, store, truth, whole
 
 SOURCES = ("real", "generated")
 ORDERS = ("shuffled", "in_order", "with_replacement")
@@ -17,6 +17,7 @@ SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
 POOLINGS = ("max", "avg")
+WIDEST = 10**6  # a layer
 
 # --- data ---------------------------------------------------------------------------------------
 
@@ -34,7 +35,8 @@ class Airfoil:
     def __post_init__(self) -> None:
         one_of("data.source", self.source, SOURCES)
         one_of("data.order", self.order, ORDERS)
-        whole("data.max_examples", self.max_examples)
+        truth("data.drop_last", self.drop_last)
+        store(self, "max_examples", whole("data.max_examples", self.max_examples))
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class FashionMNIST:
     def __post_init__(self) -> None:
         one_of("data.source", self.source, SOURCES)
         one_of("data.order", self.order, ORDERS)
-        whole("data.max_examples", self.max_examples)
+        truth("data.drop_last", self.drop_last)
+        store(self, "max_examples", whole("data.max_examples", self.max_examples))
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class TimeMachine:
     def __post_init__(self) -> None:
         one_of("data.source", self.source, SOURCES)
         one_of("data.sampling", self.sampling, SAMPLINGS)
-        whole("data.window", self.window)
-        whole("data.max_tokens", self.max_tokens)
+        store(self, "window", whole("data.window", self.window))
+        store(self, "max_tokens", whole("data.max_tokens", self.max_tokens))
 
 
 @dataclass(frozen=True)
@@ -83,6 +86,7 @@ class OwnData:
     def __post_init__(self) -> None:
         one_of("data.loss", self.loss, LOSSES)
         one_of("data.order", self.order, ORDERS)
+        truth("data.drop_last", self.drop_last)
 
 
 DataPart = Airfoil | FashionMNIST | TimeMachine | OwnData
@@ -112,8 +116,8 @@ class MLP:
     hiddens: tuple[int, ...] = (256,)
 
     def __post_init__(self) -> None:
-        for size in self.hiddens:
-            whole("model.hiddens", size, most=10**6)
+        sizes = listed("model.hiddens", self.hiddens, "[256] or 256,128")
+        store(self, "hiddens", tuple(whole("model.hiddens", size, most=WIDEST) for size in sizes))
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class RNN:
     num_hiddens: int = 256
 
     def __post_init__(self) -> None:
-        whole("model.num_hiddens", self.num_hiddens, most=10**6)
+        store(self, "num_hiddens", whole("model.num_hiddens", self.num_hiddens, most=WIDEST))
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ class GRU:
     reset: str = "before"
 
     def __post_init__(self) -> None:
-        whole("model.num_hiddens", self.num_hiddens, most=10**6)
+        store(self, "num_hiddens", whole("model.num_hiddens", self.num_hiddens, most=WIDEST))
         one_of("model.reset", self.reset, RESETS)
 
 
@@ -176,14 +180,17 @@ class _Optimizer:
     clip_value: float = 0.0
 
     def __post_init__(self) -> None:
-        number("optimizer.weight_decay", self.weight_decay, least=0.0)
-        number("optimizer.clip_norm", self.clip_norm, least=0.0)
-        number("optimizer.clip_value", self.clip_value, least=0.0)
-        for name in ("momentum", "decay", "beta1", "beta2"):
-            if hasattr(self, name):
-                number(f"optimizer.{name}", getattr(self, name), least=0.0, most=1.0)
-        if hasattr(self, "eps"):
-            number("optimizer.eps", self.eps, least=0.0)
+        for name in ("weight_decay", "clip_norm", "clip_value", "eps"):
+            self._keep(name)
+        for name in ("momentum", "decay"):
+            self._keep(name, most=1.0)
+        for name in ("beta1", "beta2"):
+            self._keep(name, below=1.0)  # at 1, Adam's correction divides by zero
+
+    def _keep(self, name: str, **limits: float) -> None:
+        if hasattr(self, name):
+            value = number(f"optimizer.{name}", getattr(self, name), least=0.0, **limits)
+            store(self, name, value)
 
 
 @dataclass(frozen=True)
@@ -228,7 +235,7 @@ class RMSprop(_Optimizer):
 
 @dataclass(frozen=True)
 class Adadelta(_Optimizer):
-    """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u."""
+    """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u"""
 
     kind: ClassVar[str] = "adadelta"
     decay: float = 0.9

@@ -11,7 +11,7 @@ from typing import Any
 
 from lockstep.schedules import ReduceOnPlateau, Schedule
 from lockstep.spec import convert
-from lockstep.spec.checks import one_of, whole
+from lockstep.spec.checks import folder_name, listed, one_of, part_of, store, truth, whole
 from lockstep.spec.parts import DataPart, ModelPart, OptimizerPart
 
 STYLES = ("scratch", "concise")
@@ -48,15 +48,21 @@ class RunSpec:
     checkpoint_steps: int = 0
 
     def __post_init__(self) -> None:
+        folder_name("name", self.name)
+        folder_name("framework", self.framework)
+        for field, kinds in convert.PARTS.items():
+            part_of(field, getattr(self, field), kinds)
+        part_of("schedule", self.schedule, convert.KINDS)
         one_of("style", self.style, STYLES)
         one_of("precision", self.precision, PRECISIONS)
         one_of("schedule_per", self.schedule_per, UNITS)
-        whole("batch_size", self.batch_size)
-        whole("epochs", self.epochs)
-        whole("max_steps", self.max_steps, least=0)
-        whole("seed", self.seed, least=0, most=2**63 - 1)
-        whole("evaluate_epochs", self.evaluate_epochs)
-        whole("checkpoint_steps", self.checkpoint_steps, least=0)
+        truth("fused", self.fused)
+        for field in ("batch_size", "epochs", "evaluate_epochs"):
+            store(self, field, whole(field, getattr(self, field)))
+        for field in ("max_steps", "checkpoint_steps"):
+            store(self, field, whole(field, getattr(self, field), least=0))
+        store(self, "seed", whole("seed", self.seed, least=0, most=2**63 - 1))
+        store(self, "evaluate", listed("evaluate", self.evaluate, '["train"] or ["test"]'))
         for split in self.evaluate:
             one_of("evaluate", split, SPLITS)
 

@@ -1,8 +1,10 @@
-"""A GRU layer with its gradient written out: one weight-gradient product for all time steps.
+"""The symbol GRU with its gradient written out: one weight-gradient product for all time steps.
 
-Equal to `models.recurrent.gru_layer`, whose loop autograd would record operation by operation. All
-factors that need no earlier result are computed for every step at once; the loops keep only what
-depends on the step before. Shapes as there: p (T, B, 3H), h (B, H), gates in order z, r, h.
+Equal to `models.recurrent.symbol_gru`, whose loop autograd would record operation by operation.
+Inside, features come first, (H, B): gates are then contiguous blocks of rows, and the products run
+a third faster. One matrix M = [w_h; w_x; b; 0] meets U_t = [H_t-1; one-hot X_t; 1; 0], so that
+inputs and bias cost no operation of their own, forwards or backwards. The loops write into memory
+that stays in the cache.
 """
 
 from __future__ import annotations
@@ -12,13 +14,16 @@ from typing import Any
 import torch
 
 Tensor = torch.Tensor
+tanh_backward = torch.ops.aten.tanh_backward.grad_input
+sigmoid_backward = torch.ops.aten.sigmoid_backward.grad_input
 
 
-def fused_gru_layer(
-    ops: Any, p: Tensor, h: Tensor, w_h: Tensor, b_h: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    """All states (T, B, H) and the last."""
-    states = _Before.apply(p, h, w_h) if b_h is None else _After.apply(p, h, w_h, b_h)
+def fused_symbol_gru(ops: Any, x: Tensor, h: Tensor, w: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    """All states (T, B, H) and the last, from symbols x (T, B)."""
+    if "b_h" in w:
+        states = _After.apply(x, h, w["w_x"], w["w_h"], w["b"], w["b_h"])
+    else:
+        states = _Before.apply(x, h, w["w_x"], w["w_h"], w["b"])
     return states, states[-1]
 
 
@@ -26,97 +31,129 @@ class _Before(torch.autograd.Function):
     """C = tanh(P_h + (R H) W_h)."""
 
     @staticmethod
-    def forward(ctx: Any, p: Tensor, h: Tensor, w_h: Tensor) -> Tensor:
-        steps, batch, n = p.shape[0], p.shape[1], h.shape[1]
-        w_gates, w_cand = w_h[:, : 2 * n].contiguous(), w_h[:, 2 * n :].contiguous()
-        states = p.new_empty((steps + 1, batch, n))
-        states[0] = h
-        gates, cand = p.new_empty((steps, batch, 2 * n)), p.new_empty((steps, batch, n))
-        reset = torch.empty_like(cand)  # R H_prev
-        p_gates, p_cand = p[:, :, : 2 * n], p[:, :, 2 * n :]
-        for t in range(steps):
-            h = states[t]
-            g = torch.addmm(p_gates[t], h, w_gates, out=gates[t]).sigmoid_()
-            rh = torch.mul(g[:, n:], h, out=reset[t])
-            c = torch.addmm(p_cand[t], rh, w_cand, out=cand[t]).tanh_()
-            torch.lerp(c, h, g[:, :n], out=states[t + 1])  # c + z (h - c)
-        ctx.save_for_backward(states, gates, cand, reset, w_gates, w_cand)
-        return states[1:]
+    def forward(ctx: Any, x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor) -> Tensor:
+        n = h.shape[1]
+        inputs = _inputs(x, h, w_x)  # U: (T + 1, K, B), its first H rows filled step by step
+        resets = inputs[:-1].clone()  # the same with R H in place of H
+        matrix = _matrix(w_x, w_h, b, inputs.shape[1])  # (3H, K)
+        w_gates, w_cand = matrix[: 2 * n], matrix[2 * n :]
+        gates = h.new_empty((len(x), 2 * n, h.shape[0]))
+        cand = h.new_empty((len(x), n, h.shape[0]))
+        for t in range(len(x)):
+            h = inputs[t, :n]
+            g = torch.mm(w_gates, inputs[t], out=gates[t]).sigmoid_()
+            torch.mul(g[n:], h, out=resets[t, :n])
+            c = torch.mm(w_cand, resets[t], out=cand[t]).tanh_()
+            torch.lerp(c, h, g[:n], out=inputs[t + 1, :n])  # c + z (h - c)
+        ctx.save_for_backward(inputs, resets, gates, cand, w_h)
+        ctx.vocab_size = len(w_x)
+        return inputs[1:, :n].transpose(1, 2).contiguous()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        states, gates, cand, reset, w_gates, w_cand = ctx.saved_tensors
-        steps, batch, n = cand.shape
-        previous = states[:-1]
-        z, r = gates[:, :, :n], gates[:, :, n:]
-        to_cand = (1 - z) * (1 - cand * cand)  # dh -> d(pre-tanh)
-        to_z = (previous - cand) * z * (1 - z)  # dh -> d(pre-sigmoid z)
-        to_r = previous * r * (1 - r)  # d(R H) -> d(pre-sigmoid r)
-        grad_p = cand.new_empty((steps, batch, 3 * n))
-        gates_t, cand_t = w_gates.t(), w_cand.t()
-        dh = torch.zeros_like(cand[0])
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, resets, gates, cand, w_h = ctx.saved_tensors
+        steps, n, batch = cand.shape
+        d_gates, d_cand = torch.empty_like(gates), torch.empty_like(cand)
+        w_gates, w_cand = w_h[:, : 2 * n].contiguous(), w_h[:, 2 * n :].contiguous()
+        grad = grad.transpose(1, 2).contiguous()  # (T, H, B)
+        dh, room, gates_room = grad[-1].clone(), torch.empty_like(cand[0]), torch.empty_like(gates[0])
         for t in range(steps - 1, -1, -1):
-            dh = dh + grad[t]
-            out = grad_p[t]
-            d_cand = torch.mul(dh, to_cand[t], out=out[:, 2 * n :])
-            torch.mul(dh, to_z[t], out=out[:, :n])
-            d_reset = d_cand @ cand_t
-            torch.mul(d_reset, to_r[t], out=out[:, n : 2 * n])
-            dh = (dh * z[t]).addcmul_(d_reset, r[t]).addmm_(out[:, : 2 * n], gates_t)
-        flat = grad_p.view(steps * batch, 3 * n)
-        grad_w = torch.cat(
-            [
-                previous.reshape(-1, n).t() @ flat[:, : 2 * n],
-                reset.view(-1, n).t() @ flat[:, 2 * n :],
-            ],
-            dim=1,
-        )
-        return grad_p, dh, grad_w
+            h, c, g = inputs[t, :n], cand[t], gates[t]
+            z, r = g[:n], g[n:]
+            torch.addcmul(dh, dh, z, value=-1, out=room)  # dC = dH (1 - Z)
+            tanh_backward(room, c, grad_input=d_cand[t])
+            torch.sub(h, c, out=room)
+            torch.mul(dh, room, out=gates_room[:n])  # dZ = dH (H - C)
+            torch.mm(w_cand, d_cand[t], out=room)  # d(R H)
+            torch.mul(room, h, out=gates_room[n:])
+            sigmoid_backward(gates_room, g, grad_input=d_gates[t])
+            dh.mul_(z).addcmul_(room, r).addmm_(w_gates, d_gates[t])
+            if t:
+                dh += grad[t - 1]
+        d_matrix = torch.cat([_product(inputs[:-1], d_gates), _product(resets, d_cand)], dim=1)
+        d_w_x, d_w_h, d_b = _parts(d_matrix, n, ctx.vocab_size)
+        return None, dh.t(), d_w_x, d_w_h, d_b
 
 
 class _After(torch.autograd.Function):
-    """C = tanh(P_h + R (H W_h + b_h))."""
+    """C = tanh(P_h + R (H W_h + b_h)); the other gates add their parts of b_h too."""
 
     @staticmethod
-    def forward(ctx: Any, p: Tensor, h: Tensor, w_h: Tensor, b_h: Tensor) -> Tensor:
-        steps, batch, n = p.shape[0], p.shape[1], h.shape[1]
-        states = p.new_empty((steps + 1, batch, n))
-        states[0] = h
-        gates, cand = p.new_empty((steps, batch, 2 * n)), p.new_empty((steps, batch, n))
-        products = p.new_empty((steps, batch, 3 * n))  # H_prev W_h + b_h
-        p_gates, p_cand = p[:, :, : 2 * n], p[:, :, 2 * n :]
-        for t in range(steps):
-            h = states[t]
-            q = torch.addmm(b_h, h, w_h, out=products[t])
-            g = torch.add(p_gates[t], q[:, : 2 * n], out=gates[t]).sigmoid_()
-            c = torch.addcmul(p_cand[t], g[:, n:], q[:, 2 * n :], out=cand[t]).tanh_()
-            torch.lerp(c, h, g[:, :n], out=states[t + 1])  # c + z (h - c)
-        ctx.save_for_backward(states, gates, cand, products, w_h)
-        return states[1:]
+    def forward(
+        ctx: Any, x: Tensor, h: Tensor, w_x: Tensor, w_h: Tensor, b: Tensor, b_h: Tensor
+    ) -> Tensor:
+        n = h.shape[1]
+        inputs = _inputs(x, h, w_x)
+        # rows z and r see inputs and both biases; the candidate's product sees the state alone
+        matrix = _matrix(w_x, w_h, b + b_h, inputs.shape[1])
+        matrix[2 * n :, n : n + len(w_x)] = 0
+        matrix[2 * n :, n + len(w_x)] = b_h[2 * n :]
+        w_input = _matrix(w_x[:, 2 * n :], w_h[:, 2 * n :], b[2 * n :], inputs.shape[1])[:, n:]
+        p_cand = torch.matmul(w_input, inputs[:-1, n:])  # (T, H, B)
+        products = h.new_empty((len(x), 3 * n, h.shape[0]))
+        for t in range(len(x)):
+            h = inputs[t, :n]
+            q = torch.mm(matrix, inputs[t], out=products[t])
+            g = q[: 2 * n].sigmoid_()
+            c = p_cand[t].addcmul_(g[n:], q[2 * n :]).tanh_()
+            torch.lerp(c, h, g[:n], out=inputs[t + 1, :n])  # c + z (h - c)
+        ctx.save_for_backward(inputs, products, p_cand, w_h)
+        ctx.vocab_size = len(w_x)
+        return inputs[1:, :n].transpose(1, 2).contiguous()
 
     @staticmethod
-    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        states, gates, cand, products, w_h = ctx.saved_tensors
-        steps, batch, n = cand.shape
-        previous = states[:-1]
-        z, r = gates[:, :, :n], gates[:, :, n:]
-        to_cand = (1 - z) * (1 - cand * cand)
-        to_z = (previous - cand) * z * (1 - z)
-        to_r = to_cand * products[:, :, 2 * n :] * r * (1 - r)  # dh -> d(pre-sigmoid r)
-        to_product = to_cand * r  # dh -> d(H W_h), candidate's part
-        grad_q = cand.new_empty((steps, batch, 3 * n))
-        grad_cand = torch.empty_like(cand)
-        w_t = w_h.t()
-        dh = torch.zeros_like(cand[0])
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
+        inputs, products, cand, w_h = ctx.saved_tensors
+        steps, n, batch = cand.shape
+        d_products, d_cand = torch.empty_like(products), torch.empty_like(cand)
+        grad = grad.transpose(1, 2).contiguous()
+        dh, room = grad[-1].clone(), torch.empty_like(cand[0])
+        gates_room = room.new_empty((2 * n, batch))
         for t in range(steps - 1, -1, -1):
-            dh = dh + grad[t]
-            out = grad_q[t]
-            torch.mul(dh, to_z[t], out=out[:, :n])
-            torch.mul(dh, to_r[t], out=out[:, n : 2 * n])
-            torch.mul(dh, to_product[t], out=out[:, 2 * n :])
-            torch.mul(dh, to_cand[t], out=grad_cand[t])
-            dh = (dh * z[t]).addmm_(out, w_t)
-        flat = grad_q.view(steps * batch, 3 * n)
-        grad_w = previous.reshape(-1, n).t() @ flat
-        grad_p = torch.cat([grad_q[:, :, : 2 * n], grad_cand], dim=2)
-        return grad_p, dh, grad_w, flat.sum(0)
+            c, q, d = cand[t], products[t], d_products[t]
+            z, r = q[:n], q[n : 2 * n]
+            torch.addcmul(dh, dh, z, value=-1, out=room)  # dC = dH (1 - Z)
+            tanh_backward(room, c, grad_input=d_cand[t])
+            torch.mul(d_cand[t], r, out=d[2 * n :])
+            torch.mul(d_cand[t], q[2 * n :], out=gates_room[n:])
+            torch.sub(inputs[t, :n], c, out=room)
+            torch.mul(dh, room, out=gates_room[:n])  # dZ = dH (H - C)
+            sigmoid_backward(gates_room, q[: 2 * n], grad_input=d[: 2 * n])
+            dh.mul_(z).addmm_(w_h, d)
+            if t:
+                dh += grad[t - 1]
+        d_matrix = _product(inputs[:-1], d_products)
+        d_b_h = d_matrix[n + ctx.vocab_size].clone()
+        d_matrix[n:, 2 * n :] = _product(inputs[:-1, n:], d_cand)
+        d_w_x, d_w_h, d_b = _parts(d_matrix, n, ctx.vocab_size)
+        return None, dh.t(), d_w_x, d_w_h, d_b, d_b_h
+
+
+def _inputs(x: Tensor, h: Tensor, w_x: Tensor) -> Tensor:
+    """U (T + 1, K, B): rows for the state, the one-hot symbol, a one, and zeros up to K."""
+    steps, (batch, n), vocab_size = len(x), h.shape, len(w_x)
+    width = (n + vocab_size + 1 + 15) // 16 * 16  # whole cache lines
+    inputs = h.new_zeros((steps + 1, width, batch))
+    inputs[0, :n] = h.t()
+    inputs[:-1, n : n + vocab_size].scatter_(1, x.unsqueeze(1), 1.0)
+    inputs[:-1, n + vocab_size] = 1
+    return inputs
+
+
+def _matrix(w_x: Tensor, w_h: Tensor, b: Tensor, width: int) -> Tensor:
+    """M (rows of b, K), to be multiplied with U."""
+    spare = b.new_zeros((len(b), width - len(w_h) - len(w_x) - 1))
+    return torch.cat([w_h.t(), w_x.t(), b.unsqueeze(1), spare], dim=1)
+
+
+def _product(inputs: Tensor, grads: Tensor) -> Tensor:
+    """sum_t U_t G_t^T: the weight gradient (K, rows), as one product over all steps."""
+    left = inputs.transpose(0, 1).reshape(inputs.shape[1], -1)  # (K, T B)
+    right = grads.transpose(0, 1).reshape(grads.shape[1], -1)
+    return left @ right.t()
+
+
+def _parts(d_matrix: Tensor, num_hiddens: int, vocab_size: int) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of w_x, w_h and b out of that of M transposed (K, 3H)."""
+    end = num_hiddens + vocab_size
+    return d_matrix[num_hiddens:end], d_matrix[:num_hiddens], d_matrix[end]

@@ -11,7 +11,7 @@ import torch.nn.functional as F
 
 from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.torch.convolution import conv2d, max_pool2d
-from lockstep.frameworks.torch.gru import fused_gru_layer
+from lockstep.frameworks.torch.gru import fused_symbol_gru
 
 Tensor = torch.Tensor
 
@@ -23,7 +23,7 @@ class TorchOps:
         self.precision = precision
         self.dtype = getattr(torch, precision)
         self.fused: Mapping[str, Callable[..., Any]] = (
-            {"gru_layer": fused_gru_layer} if fused else {}
+            {"symbol_gru": fused_symbol_gru} if fused else {}
         )
         self._fast = fused
 

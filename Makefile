@@ -1,0 +1,32 @@
+# `make run` and `make test` set up everything they need below this folder, and may be repeated.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: run test test-slow bench clean
+.DELETE_ON_ERROR:
+
+run: $(STAMP)
+	$(BIN)/lockstep compare airfoil-linear --frameworks numpy,torch,jax --steps 300
+
+test: $(STAMP)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/pytest -q -n 2 -m "not slow"
+
+test-slow: $(STAMP)
+	$(BIN)/pytest -q -m slow
+
+bench: $(STAMP)
+	$(BIN)/python -m benchmarks
+
+# the stamp comes last, so that an interrupted installation is taken up again
+$(STAMP): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"
+	touch $(STAMP)
+
+clean:
+	rm -rf $(VENV)

@@ -1,0 +1,154 @@
+"""`python -m benchmarks [--only NAME ...] [--rounds N] [--json]`: every speed we claim, measured.
+
+A row is a ratio of medians beside the least (or, for costs, the most) that is asked of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+from benchmarks.memory import peak
+from benchmarks.side_by_side import time_side_by_side
+from benchmarks.startup import time_startup
+from lockstep.training.machine import machine_facts
+
+
+@dataclass(frozen=True)
+class Row:
+    """One claim: what was measured, the figure, and the bound it must keep."""
+
+    claim: str
+    figure: float
+    unit: str
+    bound: float
+    at_least: bool
+    detail: str
+
+    @property
+    def kept(self) -> bool:
+        return self.figure >= self.bound if self.at_least else self.figure <= self.bound
+
+
+def ratios(names: list[str], claims: list[tuple[str, str, str, float]], rounds: int) -> list[Row]:
+    """Rows from claims (text, slow contender, fast contender, least ratio)."""
+    times = time_side_by_side(names, rounds)
+    rows = []
+    for claim, slow, fast, bound in claims:
+        detail = f"{_ms(times[slow])} / {_ms(times[fast])}"
+        ratio = times[slow].median / times[fast].median
+        rows.append(Row(claim, ratio, "times", bound, True, detail))
+    return rows
+
+
+def _ms(t: object) -> str:
+    return f"{t.median * 1e3:.3g} ms [{t.low * 1e3:.3g}, {t.high * 1e3:.3g}]"  # type: ignore[attr-defined]
+
+
+def airfoil(rounds: int) -> list[Row]:
+    rows = []
+    for b, jax_bound, torch_bound in ((1, 500.0, 5.0), (10, 100.0, 5.0)):
+        names = [f"airfoil b={b} {who}" for who in ("plain torch", "lockstep torch", "lockstep jax")]
+        plain, torch, jax = names
+        claims = [
+            (f"airfoil b={b}: jax against a plain loop", plain, jax, jax_bound),
+            (f"airfoil b={b}: torch against a plain loop", plain, torch, torch_bound),
+        ]
+        rows += ratios(names, claims, rounds)
+    return rows
+
+
+def lenet(rounds: int) -> list[Row]:
+    names = ["lenet plain torch", "lenet lockstep torch"]
+    return ratios(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
+
+
+def gru(rounds: int) -> list[Row]:
+    plain, layer, ours = "gru plain torch", "gru nn.GRU torch", "gru lockstep torch"
+    after = "gru lockstep torch, reset after"
+    claims = [
+        ("GRU: torch scratch against a plain loop", plain, ours, 1.7),
+        ("GRU: torch scratch against nn.GRU", layer, ours, 1.2),
+        ("GRU, reset after: torch scratch against nn.GRU", layer, after, 1.2),
+    ]
+    return ratios([plain, layer, ours, after], claims, rounds)
+
+
+def overhead(rounds: int) -> list[Row]:
+    rows = []
+    for model in ("lenet", "gru"):
+        for framework in ("torch", "jax"):
+            ours, hand = f"{model} lockstep {framework}", f"{model} by hand {framework}"
+            times = time_side_by_side([ours, hand], rounds)
+            cost = times[ours].median / times[hand].median
+            claim = f"{model}, {framework}: the trainer over a loop by hand"
+            detail = f"{_ms(times[ours])} / {_ms(times[hand])}"
+            rows.append(Row(claim, cost, "times", 1.05, False, detail))
+    return rows
+
+
+def startup(rounds: int) -> list[Row]:
+    seconds = time_startup(2 * rounds)
+    base = seconds["python -c pass"]
+    detail = f"python -c pass takes {base:.3f} s"
+    return [
+        Row("import lockstep", seconds["import lockstep"], "s", 0.2, False, detail),
+        Row("lockstep --help", seconds["lockstep --help"], "s", 0.5, False, detail),
+    ]
+
+
+def memory(rounds: int) -> list[Row]:
+    rows = []
+    for framework in ("torch", "jax"):
+        whole, steps = peak(framework, 0), peak(framework, 1)
+        detail = f"{whole:.0f} MiB / {steps:.0f} MiB"
+        claim = f"{framework}: memory of whole epochs over steps"
+        rows.append(Row(claim, whole / steps, "times", 1.2, False, detail))
+    return rows
+
+
+BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
+    "airfoil": airfoil,
+    "lenet": lenet,
+    "gru": gru,
+    "overhead": overhead,
+    "startup": startup,
+    "memory": memory,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--json", action="store_true")
+    args = parser.parse_args()
+    rows = []
+    for name in args.only:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        rows += BENCHMARKS[name](args.rounds)
+    if args.json:
+        print(json.dumps({"machine": machine_facts(), "rows": [asdict(row) for row in rows]}))
+    else:
+        _print(rows)
+    return 0 if all(row.kept for row in rows) else 1
+
+
+def _print(rows: list[Row]) -> None:
+    facts = machine_facts()
+    print(f"{facts['processor']}, {facts['cores']} cores, Python {facts['python']}\n")
+    width = max(len(row.claim) for row in rows)
+    for row in rows:
+        sign = ">=" if row.at_least else "<="
+        verdict = "kept" if row.kept else "MISSED"
+        print(
+            f"{row.claim:<{width}}  {row.figure:8.3g} {row.unit:<5} ({sign} {row.bound:g}) "
+            f"{verdict:<6} {row.detail}"
+        )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

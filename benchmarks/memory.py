@@ -1,0 +1,31 @@
+"""Peak memory of a run in whole-epoch calls beside the same run step by step."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+
+def peak(framework: str, event_steps: int) -> float:
+    """Peak resident MiB of a fresh process that trains LeNet, `event_steps` steps a call."""
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.memory", framework, str(event_steps)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=600,
+    )
+    return float(done.stdout)
+
+
+def _measure(framework: str, event_steps: int) -> float:
+    from benchmarks.contenders import lenet
+    from lockstep import train
+
+    train(lenet(framework).with_fields({"epochs": 2}), event_steps=event_steps)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    print(_measure(sys.argv[1], int(sys.argv[2])))

@@ -1,0 +1,129 @@
+"""Pages are whole, refer to nothing outside, and show hostile names as text."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import lockstep as ls
+from lockstep.comparison import Comparison
+from lockstep.report.comparison_page import comparison_page
+from lockstep.report.page import run_page, write_run_page
+from lockstep.training.directory import RunDirectory
+from lockstep.training.history import History
+
+HOSTILE = "<script>alert('x')</script> & \"quoted\" $math$"
+VOID = {"meta", "br", "img", "link", "hr", "input"}
+
+
+class Page(HTMLParser):
+    """Tags, attributes and text of a document; complains of tags that do not pair."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str]] = []
+        self.text = ""
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        assert self._open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self._open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def check_self_contained(text: str) -> Page:
+    page = Page(text)
+    assert not {"script", "link", "img", "iframe", "object", "embed"} & set(page.tags)
+    for name, value in page.attributes:
+        if name in ("src", "href", "xlink:href", "action", "data"):
+            assert value.startswith("#"), (name, value)
+        assert not name.startswith("on")
+    assert not re.search(r"@import|url\((?!#)", text)
+    ids = [value for name, value in page.attributes if name == "id"]
+    assert len(ids) == len(set(ids))
+    return page
+
+
+def test_a_comparison_shows_the_verdict_first(comparison: Comparison) -> None:
+    text = comparison_page(comparison)
+    page = check_self_contained(text)
+    assert page.tags.count("svg") == 3
+    assert page.tags.count("h1") == 1
+    assert "Jax parts ways at step 25: loss; mxnet crashed." in page.text
+    assert text.index("parts ways") < text.index("<table") < text.index("<svg")
+    for words in ("1.0e-03 from step 25", "segmentation <fault>", "SIGSEGV", "1,000", "3.11"):
+        assert words in page.text
+    assert 'kind = "airfoil"' in page.text
+    assert "prefers-color-scheme: dark" in text
+    assert 'name="viewport"' in text
+
+
+def test_a_comparison_that_agrees_says_so(comparison: Comparison) -> None:
+    text = comparison_page(replace(comparison, rows=comparison.rows[:2]))
+    assert "They agree." in text
+    assert "torch walks the oracle&#x27;s path, all 40 steps of it" in text
+
+
+def test_unmoved_losses_are_said_to_prove_nothing(comparison: Comparison) -> None:
+    still = replace(comparison, rows=comparison.rows[:2], moved=False)
+    assert "not a comparison: the loss did not move" in comparison_page(still).lower()
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> RunDirectory:
+    spec = ls.recipes.airfoil_linear(name=HOSTILE)
+    return RunDirectory.create(tmp_path / "run", spec, {"processor": HOSTILE, "cores": 2})
+
+
+def test_a_run_has_a_page(directory: RunDirectory, history: History) -> None:
+    page = check_self_contained(write_run_page(directory, history).read_text())
+    assert page.tags.count("svg") == 1
+    for words in (HOSTILE, "train loss", "90.00 %", "eager steps", "20 steps/s", "unfinished"):
+        assert words in page.text
+    assert (directory.path / "report.html").exists()
+
+
+def test_hostile_names_stay_text(directory: RunDirectory, comparison: Comparison) -> None:
+    spoilt = replace(
+        comparison.rows[3], framework=HOSTILE, problem=HOSTILE, log=(HOSTILE,), notes=(HOSTILE,)
+    )
+    odd = replace(
+        comparison, spec=directory.spec, rows=(*comparison.rows[:2], spoilt), machine={HOSTILE: 1}
+    )
+    text = comparison_page(odd)
+    page = check_self_contained(text)
+    assert "<script" not in text
+    assert page.text.count(HOSTILE) >= 5
+
+
+def test_a_run_without_a_step_has_a_page_too(directory: RunDirectory) -> None:
+    assert "unfinished" in check_self_contained(run_page(directory, History())).text
+
+
+def test_without_matplotlib_the_page_says_what_is_left_out(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    page = check_self_contained(comparison_page(comparison))
+    assert "svg" not in page.tags
+    assert "pip install 'lockstep-train[figures]'" in page.text

@@ -1,0 +1,83 @@
+"""Any valid spec: every kind of data, model, optimizer and schedule, with any of their values."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+from hypothesis import strategies as st
+
+from lockstep.schedules import KINDS, Warmup, constant, parse_schedule
+from lockstep.spec import RunSpec
+from lockstep.spec.parts import (
+    DATA,
+    LOSSES,
+    MODELS,
+    OPTIMIZERS,
+    ORDERS,
+    POOLINGS,
+    RESETS,
+    SAMPLINGS,
+    SOURCES,
+)
+from lockstep.spec.run import PRECISIONS, SPLITS, STYLES, UNITS
+
+sizes = st.integers(1, 10**6)
+fractions = st.floats(0, 1, exclude_max=True)
+amounts = st.floats(0, 1e6)
+texts = st.text(max_size=20)
+
+# by name of the field, in whichever part it stands
+_FIELDS: dict[str, st.SearchStrategy[Any]] = {
+    "source": st.sampled_from(SOURCES),
+    "order": st.sampled_from(ORDERS),
+    "sampling": st.sampled_from(SAMPLINGS),
+    "loss": st.sampled_from(LOSSES),
+    "pooling": st.sampled_from(POOLINGS),
+    "reset": st.sampled_from(RESETS),
+    "drop_last": st.booleans(),
+    "hiddens": st.lists(sizes, max_size=3).map(tuple),
+    "digest": texts,
+    "reference": texts,
+    **dict.fromkeys(("max_examples", "window", "max_tokens", "num_hiddens"), sizes),
+    **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),
+    **dict.fromkeys(("weight_decay", "clip_norm", "clip_value", "eps"), amounts),
+}
+
+
+def part(cls: type[Any]) -> st.SearchStrategy[Any]:
+    """Any value of one kind of data, model or optimizer."""
+    return st.builds(cls, **{item.name: _FIELDS[item.name] for item in fields(cls)})
+
+
+def any_of(kinds: dict[str, Any]) -> st.SearchStrategy[Any]:
+    return st.one_of([part(cls) for cls in kinds.values()])
+
+
+examples = st.sampled_from([parse_schedule(kind.example) for kind in KINDS.values()])
+schedules = st.one_of(
+    examples,
+    st.builds(constant, amounts),
+    st.builds(Warmup, st.builds(constant, amounts), sizes, start=amounts),
+)
+
+specs = st.builds(
+    RunSpec,
+    name=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,20}", fullmatch=True),
+    data=any_of(DATA),
+    model=any_of(MODELS),
+    optimizer=any_of(OPTIMIZERS),
+    schedule=schedules,
+    schedule_per=st.sampled_from(UNITS),
+    batch_size=sizes,
+    epochs=sizes,
+    max_steps=st.integers(0, 10**6),
+    seed=st.integers(0, 2**63 - 1),
+    framework=st.sampled_from(["numpy", "torch", "jax"]),
+    style=st.sampled_from(STYLES),
+    precision=st.sampled_from(PRECISIONS),
+    fused=st.booleans(),
+    evaluate=st.lists(st.sampled_from(SPLITS), unique=True).map(tuple),
+    evaluate_epochs=sizes,
+    checkpoint_steps=st.integers(0, 10**6),
+)

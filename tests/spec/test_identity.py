@@ -1,0 +1,156 @@
+"""What names a run: its hash, its differences from another, and that it never changes."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+
+from lockstep import recipes
+from lockstep.schedules import constant, cosine
+from lockstep.spec import GRU, MLP, AdamW, FashionMNIST, RunSpec, TimeMachine, diff
+from lockstep.spec.parts import DATA, MODELS, OPTIMIZERS
+
+from .strategies import specs
+
+# a new value here means that every run made before is taken for another: only on purpose
+PINNED = {
+    "airfoil-linear": "102f51f4594d",
+    "fashion-lenet": "ee477328e9a1",
+    "fashion-softmax": "462ea5302ed9",
+    "fashion-mlp": "1efb59af76a8",
+    "timemachine-rnn": "0c98bbb60567",
+    "timemachine-gru": "ff24abd1911f",
+}
+
+
+def test_every_recipe_is_pinned() -> None:
+    assert {name: recipes.get(name).hash for name in recipes.RECIPES} == PINNED
+
+
+# --- changes ------------------------------------------------------------------------------------
+
+_OTHER: dict[str, Any] = {
+    "name": "other",
+    "data": FashionMNIST(),
+    "model": MLP(),
+    "optimizer": AdamW(),
+    "schedule": cosine(0.05, steps=3),
+    "schedule_per": "epoch",
+    "framework": "torch",
+    "style": "concise",
+    "precision": "float64",
+    "fused": False,
+    "evaluate": (),
+}
+
+
+def other(name: str, value: Any) -> Any:
+    """Another valid value of a field."""
+    if name in _OTHER:
+        return _OTHER[name]
+    return value + 1
+
+
+@pytest.mark.parametrize("name", [f.name for f in dataclasses.fields(RunSpec)])
+def test_any_changed_field_changes_the_hash_and_is_the_difference(name: str) -> None:
+    spec = recipes.airfoil_linear()
+    changed = dataclasses.replace(spec, **{name: other(name, getattr(spec, name))})
+    assert changed.hash != spec.hash
+    differences = diff(spec, changed)
+    assert differences
+    assert {field.split(".")[0] for field, _, _ in differences} == {name}
+
+
+def part_fields() -> list[tuple[str, Any, str]]:
+    groups = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
+    return [
+        (group, cls, item.name)
+        for group, kinds in groups.items()
+        for cls in kinds.values()
+        for item in dataclasses.fields(cls)
+    ]
+
+
+_OTHER_PART: dict[str, Any] = {
+    "source": "generated",
+    "order": "in_order",
+    "sampling": "random",
+    "drop_last": True,
+    "loss": "cross_entropy",
+    "digest": "abc",
+    "reference": "net.py:net",
+    "hiddens": (256, 1),
+    "pooling": "avg",
+    "reset": "after",
+}
+
+
+@pytest.mark.parametrize(
+    ("group", "cls", "name"), part_fields(), ids=lambda v: getattr(v, "kind", v)
+)
+def test_any_changed_field_of_a_part_changes_the_hash(group: str, cls: Any, name: str) -> None:
+    value = getattr(cls(), name)
+    new = _OTHER_PART.get(name, value / 2 + 0.125 if isinstance(value, float) else None)
+    new = value + 1 if new is None else new
+    one = dataclasses.replace(recipes.airfoil_linear(), **{group: cls()})
+    two = dataclasses.replace(one, **{group: dataclasses.replace(cls(), **{name: new})})
+    assert one.hash != two.hash
+    shown = [list(v) if isinstance(v, tuple) else v for v in (value, new)]
+    assert diff(one, two) == [(f"{group}.{name}", *shown)]
+
+
+def test_a_changed_field_of_the_schedule_changes_the_hash() -> None:
+    one = recipes.fashion_lenet(schedule=cosine(0.3, final=0.01, steps=15).warmup(5))
+    two = recipes.fashion_lenet(schedule=cosine(0.3, final=0.01, steps=16).warmup(5))
+    assert one.hash != two.hash
+    assert diff(one, two) == [("schedule.schedule.steps", 15, 16)]
+
+
+@settings(deadline=None, max_examples=50)  # the machine is shared
+@given(specs, specs)
+def test_specs_are_equal_exactly_when_nothing_differs(one: RunSpec, two: RunSpec) -> None:
+    assert (one == two) == (diff(one, two) == []) == (one.hash == two.hash)
+    assert diff(one, one) == []
+
+
+@settings(deadline=None, max_examples=50)  # the machine is shared
+@given(specs, specs)
+def test_the_difference_turns_around(one: RunSpec, two: RunSpec) -> None:
+    there = {name: (a, b) for name, a, b in diff(one, two)}
+    back = {name: (b, a) for name, a, b in diff(two, one)}
+    assert there == back
+
+
+def test_another_kind_differs_in_kind_and_fields() -> None:
+    rows = diff(recipes.timemachine_rnn(), recipes.timemachine_gru())
+    assert ("model.kind", "rnn", "gru") in rows
+    assert ("model.reset", None, "before") in rows
+
+
+# --- frozen -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("thing", "field"),
+    [
+        (recipes.airfoil_linear(), "batch_size"),
+        (GRU(), "num_hiddens"),
+        (TimeMachine(), "window"),
+        (AdamW(), "beta1"),
+        (constant(0.1), "base"),
+    ],
+)
+def test_nothing_can_be_changed_in_place(thing: Any, field: str) -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        setattr(thing, field, 1)
+
+
+def test_changing_a_copy_leaves_the_spec_alone() -> None:
+    spec = recipes.timemachine_gru()
+    before = spec.to_dict()
+    spec.with_fields({"model.num_hiddens": 8, "schedule": "0.5"}).with_lr(0.1)
+    spec.to_dict()["model"]["num_hiddens"] = 3
+    assert spec.to_dict() == before
