@@ -51,7 +51,9 @@ def _ms(t: object) -> str:
 def airfoil(rounds: int) -> list[Row]:
     rows = []
     for b, jax_bound, torch_bound in ((1, 500.0, 5.0), (10, 100.0, 5.0)):
-        names = [f"airfoil b={b} {who}" for who in ("plain torch", "lockstep torch", "lockstep jax")]
+        names = [
+            f"airfoil b={b} {who}" for who in ("plain torch", "lockstep torch", "lockstep jax")
+        ]
         plain, torch, jax = names
         claims = [
             (f"airfoil b={b}: jax against a plain loop", plain, jax, jax_bound),

@@ -24,13 +24,19 @@ def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = 
     """The task a spec describes. `own` gives the arrays and model where the spec says "own"."""
     match spec.data:
         case Airfoil():
-            return _airfoil(spec, spec.data)
+            task = _airfoil(spec, spec.data)
         case FashionMNIST():
-            return _images(spec, spec.data, progress)
+            task = _images(spec, spec.data, progress)
         case TimeMachine():
-            return _text(spec, spec.data, progress)
+            task = _text(spec, spec.data, progress)
         case OwnData():
-            return _own(spec, spec.data, own)
+            task = _own(spec, spec.data, own)
+    for split in spec.evaluate:
+        if split not in task.splits:
+            splits = " and ".join(task.splits)
+            problem = f"{spec.data.kind} data has no such split"
+            raise InputError("evaluate", split, problem, f"It has {splits}.")
+    return task
 
 
 def _airfoil(spec: RunSpec, part: Airfoil) -> Task:

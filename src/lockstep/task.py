@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.data.plans import ExamplePlan, WindowPlan
+from lockstep.errors import InputError
 from lockstep.frameworks.protocol import Array, Arrays, Ops, Snapshot, Weights
 from lockstep.models.losses import Loss, cross_entropy
 from lockstep.models.model import Model
@@ -70,15 +71,45 @@ class Task:
         return [block for block in blocks if block.size]
 
     def complete(self, snapshot: Snapshot, spec: RunSpec) -> Snapshot:
-        """The snapshot with slots and carried state it lacks filled with zeros."""
+        """The snapshot as this task needs it: slots and carried state it lacks are zeros, slots of
+        another optimizer are left out. One of another model, or batch size, is refused."""
+        if self.native is None:
+            _require_same(snapshot.weights, self.model.initial_weights(spec.seed))
         slots = {
             f"{slot}/{name}": np.zeros_like(w)
             for slot in slot_names(spec.optimizer)
             for name, w in snapshot.weights.items()
         }
+        slots |= {name: value for name, value in snapshot.slots.items() if name in slots}
         shapes = self.model.carry_shapes(spec.batch_size)
         carry = {name: np.zeros(shape) for name, shape in shapes.items()}
-        return Snapshot(snapshot.weights, {**slots, **snapshot.slots}, {**carry, **snapshot.carry})
+        if self.carries_state:
+            _require_same_batch(snapshot.carry, carry, spec.batch_size)
+            carry |= snapshot.carry
+        return Snapshot(snapshot.weights, slots, carry)
+
+
+def _require_same(given: Arrays, own: Arrays) -> None:
+    for name in dict.fromkeys([*own, *given]):
+        there, here = (arrays[name].shape if name in arrays else None for arrays in (given, own))
+        if there != here:
+            raise InputError(
+                f"weight {name}",
+                there or "missing",
+                f"the model has {here or 'none of that name'}",
+                "Start from the weights of the same model.",
+            )
+
+
+def _require_same_batch(given: Arrays, own: Arrays, batch_size: int) -> None:
+    for name, value in given.items():
+        if value.shape != own[name].shape:
+            raise InputError(
+                "batch_size",
+                batch_size,
+                f"the state carried so far is that of {len(value)} sequences",
+                f"Give {len(value)}.",
+            )
 
 
 def image_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:

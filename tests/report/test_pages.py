@@ -18,6 +18,7 @@ from lockstep.training.directory import RunDirectory
 from lockstep.training.history import History
 
 HOSTILE = "<script>alert('x')</script> & \"quoted\" $math$"
+NAME = "b & 'c' &lt; $d$"  # as far as a name may go
 VOID = {"meta", "br", "img", "link", "hr", "input"}
 
 
@@ -91,14 +92,22 @@ def test_unmoved_losses_are_said_to_prove_nothing(comparison: Comparison) -> Non
 
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
-    spec = ls.recipes.airfoil_linear(name=HOSTILE)
+    spec = ls.recipes.airfoil_linear(name=NAME)
     return RunDirectory.create(tmp_path / "run", spec, {"processor": HOSTILE, "cores": 2})
 
 
 def test_a_run_has_a_page(directory: RunDirectory, history: History) -> None:
     page = check_self_contained(write_run_page(directory, history).read_text())
     assert page.tags.count("svg") == 1
-    for words in (HOSTILE, "train loss", "90.00 %", "eager steps", "20 steps/s", "unfinished"):
+    for words in (
+        NAME,
+        HOSTILE,
+        "train loss",
+        "90.00 %",
+        "eager steps",
+        "20 steps/s",
+        "unfinished",
+    ):
         assert words in page.text
     assert (directory.path / "report.html").exists()
 

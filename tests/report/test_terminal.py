@@ -182,9 +182,9 @@ def test_lists_of_runs_and_differences() -> None:
 
 
 def test_names_with_brackets_are_not_taken_for_markup(history: History, tmp_path: Path) -> None:
-    spec = ls.recipes.airfoil_linear(name="[bold]x[/nonsense]")
+    spec = ls.recipes.airfoil_linear(name="[bold]x[nonsense]")
     directory = RunDirectory.create(tmp_path / "[red]run", spec, {})
     file = io.StringIO()
     terminal.print_run(directory, history, file)
-    assert "[bold]x[/nonsense]" in file.getvalue()
+    assert "[bold]x[nonsense]" in file.getvalue()
     assert "[red]run" in file.getvalue()

@@ -7,7 +7,6 @@ times are honest; one that is missing, crashes or hangs spoils its own row only.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
@@ -125,8 +124,7 @@ def _check_own(spec: RunSpec, own: Own | None) -> None:
 
 def _folder(spec: RunSpec, out: str | Path | None) -> Path:
     """The folder asked for, which must be new or empty; or a new one below reports/."""
-    name = re.sub(r"[^\w.-]+", "-", spec.name).strip(".-") or "run"
-    base = Path("reports") / f"{name}-{spec.hash}"
+    base = Path("reports") / f"{spec.name}-{spec.hash}"
     path, number = Path(out) if out is not None else base, 1
     while True:
         try:

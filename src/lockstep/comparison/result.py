@@ -160,7 +160,9 @@ class Comparison:
             return ""
         own = next((row for row in self.others if row.framework == "numpy"), None)
         if own is not None and own.parting is not None:
-            said = "numpy in float32 parts from itself in float64, so rounding alone can do this here"
+            said = (
+                "numpy in float32 parts from itself in float64, so rounding alone can do this here"
+            )
         else:
             said = "in float32 rounding alone can part a run that is not stable"
         return f"{said}: --precision float64 shows whether anything else differs"

@@ -7,7 +7,7 @@ from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.model import Model
 from lockstep.models.recurrent import RecurrentNet
-from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax
+from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, OwnModel, Softmax
 from lockstep.spec.parts import ModelPart
 
 
@@ -17,6 +17,8 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
     >>> build(Linear(), (5,), 1)
     LinearNet(num_inputs=5, num_outputs=1)
     """
+    if isinstance(part, OwnModel):
+        raise InputError("model.kind", "own", "has no built-in model", "Give the model itself.")
     recurrent = isinstance(part, RNN | GRU)
     if recurrent != (input_shape == ()):
         needs, has = ("text", "no text") if recurrent else ("examples with features", "text")
@@ -30,6 +32,10 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
     for size in input_shape:
         num_inputs *= size
     match part:
+        case Softmax() if num_outputs < 2:
+            raise InputError(
+                "model.kind", "softmax", "needs classes, but the data has none", "Use linear."
+            )
         case Linear() | Softmax():
             return LinearNet(num_inputs, num_outputs)
         case MLP(hiddens):
@@ -44,7 +50,6 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
             return RecurrentNet(num_outputs, num_hiddens, gates=1)
         case GRU(num_hiddens, reset):
             return RecurrentNet(num_outputs, num_hiddens, gates=3, reset=reset)
-    raise InputError("model.kind", part.kind, "has no built-in model", "Give the model itself.")
 
 
 __all__ = ["Model", "build"]

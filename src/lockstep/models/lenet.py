@@ -40,6 +40,14 @@ _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
 }
 
 
+def conv_max_pool(ops: Ops, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """Convolution, ReLU and max-pooling by 2.
+
+    ReLU is increasing, so it commutes with max: after pooling it touches a quarter.
+    """
+    return ops.relu(ops.max_pool2d(ops.conv2d(x, w, b, padding), 2))
+
+
 @dataclass(frozen=True)
 class LeNetModel:
     """x (B, 28, 28) -> scores (B, 10)."""
@@ -56,9 +64,9 @@ class LeNetModel:
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         h = ops.reshape(x, (x.shape[0], 1, 28, 28))
         if self.pooling == "max":
-            # ReLU is increasing, so it commutes with max: after pooling it touches a quarter
-            h = ops.relu(ops.max_pool2d(ops.conv2d(h, w["conv1_w"], w["conv1_b"], padding=2), 2))
-            h = ops.relu(ops.max_pool2d(ops.conv2d(h, w["conv2_w"], w["conv2_b"]), 2))
+            layer = ops.fused.get("conv_max_pool", conv_max_pool)
+            h = layer(ops, h, w["conv1_w"], w["conv1_b"], 2)
+            h = layer(ops, h, w["conv2_w"], w["conv2_b"], 0)
             hidden = ["fc1", "fc2"]
         else:
             h = ops.avg_pool2d(ops.relu(ops.conv2d(h, w["conv1_w"], w["conv1_b"])), 2)

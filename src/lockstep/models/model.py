@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from lockstep.data.random import generator
+from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
@@ -47,7 +48,12 @@ def xavier(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
 
 def draw_weights(shapes: dict[str, tuple[int, ...]], draw: Draw, seed: int) -> Arrays:
     """One array per name, each from its own stream, so that adding one changes no other."""
-    return {
-        name: draw(generator(seed, f"initial weights {name}"), shape)
-        for name, shape in shapes.items()
-    }
+    weights: Arrays = {}
+    for name, shape in shapes.items():
+        try:
+            weights[name] = draw(generator(seed, f"initial weights {name}"), shape)
+        except MemoryError as error:
+            raise InputError(
+                f"weight {name}", shape, "does not fit into the memory", "Give a smaller model."
+            ) from error
+    return weights

@@ -38,10 +38,13 @@ class History:
             values = {"epoch": [event.epoch] * count}
             for name, column in self._columns.items():
                 column[event.step :] = values.get(name) or getattr(event, name)
-            self._calls = [c for c in self._calls if c[0] < event.step]
+            while self._calls and self._calls[-1][0] >= event.step:
+                self._calls.pop()
             self._calls.append((event.step, count, event.seconds))
         elif isinstance(event, EpochCompleted):
-            self.epochs = [e for e in self.epochs if e.epoch < event.epoch] + [event]
+            while self.epochs and self.epochs[-1].epoch >= event.epoch:
+                self.epochs.pop()
+            self.epochs.append(event)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
 

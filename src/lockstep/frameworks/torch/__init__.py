@@ -41,7 +41,7 @@ class TorchFramework:
     def _notes(self, task: Task, spec: RunSpec) -> tuple[str, ...]:
         if not spec.fused:
             return ("eager steps",)
-        paths = {"gru": "fused gru", "lenet": "patch convolution and slice pooling"}
+        paths = {"gru": "fused gru", "lenet": "fused convolution and pooling"}
         return ("eager steps", *([paths[spec.model.kind]] if spec.model.kind in paths else []))
 
 

@@ -12,71 +12,115 @@ import torch
 import torch.nn.functional as F
 
 Tensor = torch.Tensor
-MAX_PATCH = 32  # entries of a patch up to which copying patches is cheaper than a convolution
+MAX_PLANES = 64  # planes of patches up to which copying them is cheaper than a convolution
 
 
-def conv2d(x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-    """Cross-correlation: by patches where they are small, else PyTorch's."""
-    if w[0].numel() <= MAX_PATCH and not x.requires_grad:
+def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
+    """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
+    outputs = [size + 2 * padding - k + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True)]
+    planes = w.shape[1] * (w.shape[2] + 1) * (w.shape[3] + 1)
+    if planes <= MAX_PLANES and not x.requires_grad and not any(size % 2 for size in outputs):
         return _PatchConvolution.apply(x, w, b, padding)
-    return F.conv2d(x, w, b, padding=padding)
+    y = F.conv2d(x, w, b, padding=padding)
+    return F.relu(_SlicePool.apply(y[:, :, : outputs[0] // 2 * 2, : outputs[1] // 2 * 2]))
 
 
 class _PatchConvolution(torch.autograd.Function):
-    """y = w P + b with P the patches of x (B, C h w, H' W'). No gradient for x."""
+    """The four convolution outputs of every pooling window as one product over shared patches.
+
+    A window of 2 x 2 outputs sees (h+1) x (w+1) inputs. With S those inputs for all windows,
+    (B, C (h+1) (w+1), windows), and W the kernel at its four places in them, Y = W S + b is
+    (B, 4, O, windows), and pooling compares four contiguous blocks. No gradient for x.
+    """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-        patches, (height, width) = _patches(x, w.shape[2], w.shape[3], padding)
-        ctx.save_for_backward(patches)
+        patches, (height, width) = _window_patches(x, w.shape[2], w.shape[3], padding)
+        kernel = _four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
+        y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(len(x), -1, -1), patches)
+        best, winners = _largest(*y.view(len(x), 4, len(w), -1).unbind(1))
+        best.clamp_(min=0)
+        ctx.save_for_backward(patches, best > 0, *winners)
         ctx.shape = w.shape
-        kernel = w.reshape(1, w.shape[0], -1).expand(x.shape[0], -1, -1)
-        y = torch.baddbmm(b.view(1, -1, 1), kernel, patches)
-        return y.view(x.shape[0], w.shape[0], height, width)
+        return best.view(len(x), len(w), height, width)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, None]:
-        (patches,) = ctx.saved_tensors
-        flat = grad.reshape(*grad.shape[:2], -1)  # (B, O, H' W')
-        grad_w = torch.bmm(flat, patches.transpose(1, 2)).sum(0).view(ctx.shape)
-        return None, grad_w, flat.sum((0, 2)), None
+        patches, positive, *winners = ctx.saved_tensors
+        grad = grad.reshape(positive.shape) * positive  # (B, O, windows)
+        batch, channels, windows = grad.shape
+        d_y = grad.new_empty((batch, 4, channels, windows))
+        _to_winners(grad, winners, *d_y.unbind(1))
+        d_kernel = torch.bmm(d_y.view(batch, 4 * channels, windows), patches.transpose(1, 2)).sum(0)
+        return None, _from_four_places(d_kernel, ctx.shape), grad.sum((0, 2)), None
 
 
-def _patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tuple[int, int]]:
-    x = F.pad(x, (padding,) * 4).contiguous()
-    batch, channels, height, width = x.shape
-    out = (height - h + 1, width - w + 1)
-    sb, sc, sh, sw = x.stride()
-    view = x.as_strided((batch, channels, h, w, *out), (sb, sc, sh, sw, sh, sw))
-    return view.reshape(batch, channels * h * w, out[0] * out[1]), out
+def _window_patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tuple[int, int]]:
+    """S: input (2p + i, 2q + j) for every window (p, q) and place (i, j) in what it sees."""
+    x = F.pad(x, (padding,) * 4)
+    height, width = (x.shape[2] - h + 1) // 2, (x.shape[3] - w + 1) // 2
+    # even and odd rows and columns apart: every plane is then made of contiguous runs
+    even_odd = x[:, :, : x.shape[2] // 2 * 2, : x.shape[3] // 2 * 2]
+    even_odd = even_odd.unflatten(3, (-1, 2)).unflatten(2, (-1, 2))
+    even_odd = even_odd.permute(0, 1, 3, 5, 2, 4).contiguous()  # (B, C, 2, 2, H/2, W/2)
+    planes = even_odd.unfold(4, height, 1).unfold(5, width, 1)  # (B, C, 2, 2, I/2, J/2, h, w)
+    planes = planes.permute(0, 1, 4, 2, 5, 3, 6, 7).flatten(4, 5).flatten(2, 3)
+    planes = planes[:, :, : h + 1, : w + 1]
+    return planes.reshape(len(x), -1, height * width), (height, width)
 
 
-def max_pool2d(x: Tensor) -> Tensor:
-    """Windows of 2 x 2; the first largest of each gets the gradient."""
-    height, width = x.shape[2] // 2 * 2, x.shape[3] // 2 * 2
-    return _SlicePool.apply(x[:, :, :height, :width])
+def _four_places(w: Tensor) -> Tensor:
+    """The kernel at the four places of a window: (2, 2, O, C, h+1, w+1), zero elsewhere."""
+    channels, inputs, height, width = w.shape
+    placed = w.new_zeros((2, 2, channels, inputs, height + 1, width + 1))
+    for u in (0, 1):
+        for v in (0, 1):
+            placed[u, v, :, :, u : u + height, v : v + width] = w
+    return placed
+
+
+def _from_four_places(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+    channels, inputs, height, width = shape
+    placed = grad.view(2, 2, channels, inputs, height + 1, width + 1)
+    parts = [placed[u, v, :, :, u : u + height, v : v + width] for u in (0, 1) for v in (0, 1)]
+    return torch.stack(parts).sum(0)
 
 
 class _SlicePool(torch.autograd.Function):
-    """The larger of the larger of each row of a window, with who won remembered."""
+    """Pooling of 2 x 2 windows by comparing slices; height and width are even."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        a, b = x[:, :, ::2, ::2], x[:, :, ::2, 1::2]
-        c, d = x[:, :, 1::2, ::2], x[:, :, 1::2, 1::2]
-        top, bottom = torch.maximum(a, b), torch.maximum(c, d)
-        # strict comparisons: at a tie the earlier position wins, as in PyTorch
-        ctx.save_for_backward(b > a, d > c, bottom > top)
-        return torch.maximum(top, bottom)
+        best, winners = _largest(*_slices(x))
+        ctx.save_for_backward(*winners)
+        return best
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> Tensor:
-        right_top, right_bottom, below = ctx.saved_tensors
         batch, channels, height, width = grad.shape
         out = grad.new_empty((batch, channels, 2 * height, 2 * width))
-        bottom = grad * below
-        for row, part, right in ((0, grad - bottom, right_top), (1, bottom, right_bottom)):
-            moved = part * right
-            out[:, :, row::2, 1::2] = moved
-            torch.sub(part, moved, out=out[:, :, row::2, ::2])
+        _to_winners(grad, ctx.saved_tensors, *_slices(out))
         return out
+
+
+def _slices(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """The four corners of every window, in reading order."""
+    return x[:, :, ::2, ::2], x[:, :, ::2, 1::2], x[:, :, 1::2, ::2], x[:, :, 1::2, 1::2]
+
+
+def _largest(a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The largest of four, and who won: b over a, d over c, the second pair over the first.
+
+    Strict comparisons: at a tie the earlier one wins, as in PyTorch's pooling.
+    """
+    top, bottom = torch.maximum(a, b), torch.maximum(c, d)
+    return torch.maximum(top, bottom), (b > a, d > c, bottom > top)
+
+
+def _to_winners(grad: Tensor, winners: Any, a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> None:
+    """Write the gradient of the largest of four into a, b, c and d."""
+    b_over_a, d_over_c, second = winners
+    bottom = grad * second
+    for part, won, left, right in ((grad - bottom, b_over_a, a, b), (bottom, d_over_c, c, d)):
+        torch.mul(part, won, out=right)
+        torch.sub(part, right, out=left)

@@ -52,11 +52,15 @@ class _Before(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         inputs, resets, gates, cand, w_h = ctx.saved_tensors
-        steps, n, batch = cand.shape
+        steps, n, _ = cand.shape
         d_gates, d_cand = torch.empty_like(gates), torch.empty_like(cand)
         w_gates, w_cand = w_h[:, : 2 * n].contiguous(), w_h[:, 2 * n :].contiguous()
         grad = grad.transpose(1, 2).contiguous()  # (T, H, B)
-        dh, room, gates_room = grad[-1].clone(), torch.empty_like(cand[0]), torch.empty_like(gates[0])
+        dh, room, gates_room = (
+            grad[-1].clone(),
+            torch.empty_like(cand[0]),
+            torch.empty_like(gates[0]),
+        )
         for t in range(steps - 1, -1, -1):
             h, c, g = inputs[t, :n], cand[t], gates[t]
             z, r = g[:n], g[n:]

@@ -10,10 +10,14 @@ import torch
 import torch.nn.functional as F
 
 from lockstep.frameworks.protocol import Array, Weights
-from lockstep.frameworks.torch.convolution import conv2d, max_pool2d
+from lockstep.frameworks.torch.convolution import fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
 
 Tensor = torch.Tensor
+FUSED: Mapping[str, Callable[..., Any]] = {
+    "symbol_gru": fused_symbol_gru,
+    "conv_max_pool": fused_conv_max_pool,
+}
 
 
 class TorchOps:
@@ -22,10 +26,7 @@ class TorchOps:
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
         self.dtype = getattr(torch, precision)
-        self.fused: Mapping[str, Callable[..., Any]] = (
-            {"symbol_gru": fused_symbol_gru} if fused else {}
-        )
-        self._fast = fused
+        self.fused = FUSED if fused else {}
 
     # --- in and out
     def asarray(self, value: Any) -> Tensor:
@@ -123,10 +124,10 @@ class TorchOps:
         return F.log_softmax(x, dim=-1)
 
     def conv2d(self, x: Tensor, w: Tensor, b: Tensor, padding: int = 0) -> Tensor:
-        return conv2d(x, w, b, padding) if self._fast else F.conv2d(x, w, b, padding=padding)
+        return F.conv2d(x, w, b, padding=padding)
 
     def max_pool2d(self, x: Tensor, size: int) -> Tensor:
-        return max_pool2d(x) if self._fast and size == 2 else F.max_pool2d(x, size)
+        return F.max_pool2d(x, size)
 
     def avg_pool2d(self, x: Tensor, size: int) -> Tensor:
         return F.avg_pool2d(x, size)
