@@ -6,6 +6,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,8 @@ from lockstep.errors import InputError
 from lockstep.models.own import OwnNet
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
+from lockstep.spec.checks import one_of
+from lockstep.spec.parts import LOSSES
 
 
 @dataclass(frozen=True)
@@ -41,10 +44,11 @@ class Own:
     def digest(self) -> str:
         """Twelve hex digits of the arrays and initial weights."""
         sha = hashlib.sha256()
-        for group in (*self.splits.values(), self.net.weights):
-            for name, value in group.items():
-                sha.update(f"{name}{value.dtype}{value.shape}".encode())
-                sha.update(np.ascontiguousarray(value).tobytes())
+        groups = {**self.splits, "weights": self.net.weights}
+        for group, name in sorted((g, n) for g, arrays in groups.items() for n in arrays):
+            value = groups[group][name]
+            sha.update(f"{group}/{name}{value.dtype}{value.shape}".encode())
+            sha.update(np.ascontiguousarray(value).tobytes())
         return sha.hexdigest()[:12]
 
     def run(self, *, lr: Any = 0.1, schedule: Any = None, **fields: Any) -> RunSpec:
@@ -81,12 +85,19 @@ def own(
     >>> mine.splits["train"]["y"].shape
     (4, 1)
     """
+    one_of("loss", loss, LOSSES)
     splits = {"train": _split("", x, y, loss)}
+    if (x_test is None) != (y_test is None):
+        lacking = "x_test" if x_test is None else "y_test"
+        raise InputError(lacking, None, "is missing", "Give both x_test and y_test, or neither.")
     if x_test is not None and y_test is not None:
         splits["test"] = _split("_test", x_test, y_test, loss)
-    plain = inspect.isfunction(model) or inspect.ismethod(model)
+    plain = inspect.isfunction(model) or inspect.ismethod(model) or isinstance(model, partial)
     if plain and not weights:
         raise InputError("weights", weights, "are missing", "Give the model's initial weights.")
+    if not plain and weights:
+        problem = f"are not for a {type(model).__name__}, which brings its own"
+        raise InputError("weights", list(weights), problem, "Leave them out.")
     given = {name: np.asarray(value) for name, value in (weights or {}).items()}
     return Own(splits, OwnNet(model, given), None if plain else model, loss)
 
@@ -98,6 +109,7 @@ def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np
     if loss == "squared":
         y = y.astype(np.float64)
         y = y.reshape(-1, 1) if y.ndim == 1 else y
-    elif y.dtype.kind not in "iu":
-        raise InputError(f"y{suffix}", y.dtype.name, "are not labels", "Give whole numbers.")
+    elif y.dtype.kind not in "iu" or y.min(initial=0) < 0:
+        remedy = "Give whole numbers from 0 on."
+        raise InputError(f"y{suffix}", y.dtype.name, "are not labels", remedy)
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}

@@ -20,7 +20,7 @@ from lockstep.report.page import (
     section,
     table,
 )
-from lockstep.report.tables import first_beyond
+from lockstep.report.tables import first_beyond, verdict_text
 from lockstep.report.text import deviation, duration, metric, number, rate, words
 
 if TYPE_CHECKING:
@@ -119,10 +119,7 @@ def _verdicts(comparison: Comparison) -> str:
         cells: list[Cell] = [quantity, deviation(limit)]
         for row in judged:
             verdict = row.verdicts[index]
-            text = deviation(verdict.largest)
-            if not verdict.agree:
-                text += f" from step {verdict.step} ({verdict.where})"
-            cells.append((text, "good" if verdict.agree else "bad"))
+            cells.append((verdict_text(verdict), "good" if verdict.agree else "bad"))
         rows.append(cells)
     return table(["quantity", "tolerance", *(row.framework for row in judged)], rows)
 
@@ -139,7 +136,8 @@ def _figures(comparison: Comparison) -> list[str]:
         figure(
             lambda: figures.deviation_figure(comparison),
             "deviation",
-            "How far each framework's loss is from the oracle's, relative, and the tolerance.",
+            "How far each framework's loss is from the oracle's: every step as a dot, the largest "
+            "so far as a line. Dotted: the step at which a framework first parts ways.",
         ),
         figure(
             lambda: figures.time_figure(comparison),

@@ -39,11 +39,11 @@ section > *:last-child { margin-bottom: 0; }
 .wide { overflow-x: auto; }
 dl + *, .wide + * { margin-top: 1rem; }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { padding: .4rem .7rem; text-align: right; border-bottom: 1px solid var(--grid); }
+th, td { padding: .4rem .55rem; text-align: right; border-bottom: 1px solid var(--grid); }
 thead th { color: var(--muted); font-weight: 500; font-size: .85rem; vertical-align: bottom; }
 th:first-child, .text { text-align: left; }
 th:first-child, td { white-space: nowrap; }
-td.text { white-space: normal; min-width: 10rem; }
+td.text { white-space: normal; min-width: 8.5rem; }
 tbody tr:last-child > * { border-bottom: 0; }
 td.good, td.bad, td.fair { font-weight: 600; }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: .6rem 1.5rem;

@@ -19,6 +19,7 @@ from lockstep.report.text import deviation, duration, metric, metrics_line, numb
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
+    from lockstep.comparison.verdict import Verdict
     from lockstep.training.directory import RunDirectory
     from lockstep.training.history import History
     from lockstep.training.result import Result
@@ -184,6 +185,15 @@ def first_beyond(row: Row) -> str:
     return "none" if parting is None else f"{parting.step} ({parting.quantity})"
 
 
+def verdict_text(verdict: Verdict) -> str:
+    """The largest deviation and, where that is too large, the first step or the array."""
+    text = deviation(verdict.largest)
+    if verdict.agree:
+        return text
+    where = f"in {verdict.where}" if verdict.quantity == "parameters" else ""
+    return f"{text} {where or f'from step {verdict.step}'}"
+
+
 def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     """A row for each quantity: its tolerance, and the largest deviation of each framework."""
     names = [row.framework for row in rows]
@@ -192,8 +202,6 @@ def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
         cells = []
         for row in rows:
             verdict = row.verdicts[index]
-            text = deviation(verdict.largest)
-            beyond = "" if verdict.agree else f" from step {verdict.step}"
-            cells.append(Text(text + beyond, "" if verdict.agree else "red"))
+            cells.append(Text(verdict_text(verdict), "" if verdict.agree else "red"))
         made.add_row(quantity, deviation(limit), *cells)
     return made

@@ -4,23 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from lockstep.assemble import assemble
+from lockstep.errors import InputError, unknown
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.frameworks.protocol import Program, Snapshot
+from lockstep.optimizers import slot_names
 from lockstep.own_task import Own
 from lockstep.spec import RunSpec
+from lockstep.task import Task
 from lockstep.training import checkpoints
-from lockstep.training.directory import EventLog, RunDirectory, find
+from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
 from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
-from lockstep.training.own_arrays import load_own, save_own
+from lockstep.training.own_arrays import check_own, load_own
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run import EpochSums, Training
@@ -42,16 +46,17 @@ def train(
     """Carry out a run. With `out`, everything about it is kept in that folder.
 
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
-    `event_steps` bounds how many steps pass between two events. `start` replaces the weights drawn
-    from the seed.
+    With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
+    the weights drawn from the seed.
     """
-    framework = registry.get(spec.framework)
-    if out is None:
-        return _carry_out(spec, own, None, {}, start, callbacks, listeners, event_steps)
-    directory = RunDirectory.create(Path(out), spec, machine_facts(framework))
-    if own is not None:
-        save_own(directory.path, own)
-    return _carry_out(spec, own, directory, {}, start, callbacks, listeners, event_steps)
+    if out is not None:
+        refuse_taken(Path(out), spec)  # at once, not after the data is loaded
+    ready = _make_ready(spec, own)
+    directory = None
+    if out is not None:
+        facts = machine_facts(registry.get(spec.framework))
+        directory = RunDirectory.create(Path(out), spec, facts, own)
+    return _carry_out(ready, directory, {}, start, callbacks, listeners, event_steps)
 
 
 def resume(
@@ -68,19 +73,43 @@ def resume(
     `spec` continues it under changed settings: another framework, more epochs.
     """
     directory = find(run)
-    if spec is not None:
-        directory.replace_spec(spec)
-    spec = directory.spec
+    before = directory.spec
+    spec = spec or before
+    directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
     path = checkpoints.newest(directory.checkpoint_folder)
     snapshot, facts = checkpoints.load(path) if path else (None, {})
+    ready = _make_ready(spec, own)
+    if spec != before:  # only now: a spec that cannot be carried out must not take its place
+        directory.replace_spec(spec)
     directory.cut_log(facts.get("log_size", 0))
-    return _carry_out(spec, own, directory, facts, snapshot, callbacks, listeners, event_steps)
+    return _carry_out(ready, directory, facts, snapshot, callbacks, listeners, event_steps)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A run that can be carried out: its data is there and its program built."""
+
+    spec: RunSpec
+    task: Task
+    program: Program
+    seconds: float  # that building the program took
+
+
+def _make_ready(spec: RunSpec, own: Own | None) -> _Ready:
+    framework = registry.get(spec.framework)
+    check_own(spec, own)
+    task = assemble(spec, own)
+    for split in spec.evaluate:
+        if split not in task.splits:
+            raise unknown("evaluate", split, task.splits)
+    begin = time.perf_counter()
+    program = framework.compile(task, spec)
+    return _Ready(spec, task, program, time.perf_counter() - begin)
 
 
 def _carry_out(
-    spec: RunSpec,
-    own: Own | None,
+    ready: _Ready,
     directory: RunDirectory | None,
     facts: dict[str, Any],
     snapshot: Snapshot | None,
@@ -88,16 +117,16 @@ def _carry_out(
     listeners: Iterable[Listener],
     event_steps: int,
 ) -> Result:
+    spec, task, program = ready.spec, ready.task, ready.program
+    begin = time.perf_counter()
+    initial = program.initial()
+    state = program.load(_fitting(snapshot, initial, spec) if snapshot else initial)
     history = History(directory.events() if directory else ())
     log = EventLog(directory) if directory else None
-    task = assemble(spec, own)
-    begin = time.perf_counter()
-    program = registry.get(spec.framework).compile(task, spec)
-    state = program.load(snapshot or program.initial())
 
     def save(run: Training, saved: Snapshot) -> None:
-        if directory is not None:
-            host = _host_facts(run) | {"log_size": directory.log_size()}
+        if directory is not None and log is not None:
+            host = _host_facts(run) | {"log_size": log.sync()}
             path = checkpoints.save(directory.checkpoint_folder, run.step, saved, host)
             run.emit(CheckpointSaved(run.step, path.name))
 
@@ -115,19 +144,34 @@ def _carry_out(
         sums=EpochSums(*facts.get("sums", (0.0, 0))),
         event_steps=event_steps,
     )
+    if run.step < run.num_steps:  # an epoch that an earlier limit cut short goes on
+        run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)
     for callback in callbacks:
         run.listeners.append(partial(_call_back, callback, run))
     try:
-        run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
-        program.prepare(state, task.plan.epoch(0))
-        run.emit(ProgramCompiled(time.perf_counter() - begin, list(program.notes)))
         with interruptible(run):
+            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
+            if not facts and (snapshot is not None or task.native is not None):
+                run.save()  # no seed leads back to such a start
+            program.prepare(state, task.plan.epoch(0))
+            seconds = ready.seconds + time.perf_counter() - begin
+            run.emit(ProgramCompiled(seconds, list(program.notes)))
             train_loop(run)
     finally:
         if log is not None:
             log.close()
     path = directory.path if directory else None
     return Result(spec, task, history, program.dump(run.state), run.status, path)
+
+
+def _fitting(snapshot: Snapshot, initial: Snapshot, spec: RunSpec) -> Snapshot:
+    """The snapshot without another optimizer's slots; its weights must be the model's."""
+    shapes, found = ({n: w.shape for n, w in s.weights.items()} for s in (initial, snapshot))
+    if shapes != found:
+        raise InputError("start", found, f"does not fit the model {shapes}", "Give its weights.")
+    known = slot_names(spec.optimizer)
+    slots = {key: v for key, v in snapshot.slots.items() if key.partition("/")[0] in known}
+    return replace(snapshot, slots=slots)
 
 
 def _call_back(callback: Callback, run: Training, event: Event) -> None:

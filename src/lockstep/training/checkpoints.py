@@ -10,48 +10,48 @@ import json
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors
-from safetensors.numpy import save as to_bytes
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import write_whole
 from lockstep.frameworks.protocol import Snapshot
+from lockstep.training.arrays import from_file, grouped, to_bytes
 
 KEEP = 2  # older ones are removed once a newer is safe
 
 
 def save(folder: Path, step: int, snapshot: Snapshot, facts: dict[str, Any]) -> Path:
-    """Write `step-N.safetensors` with what the host must remember in its header."""
+    """Write `step-N.safetensors` with what the host must remember in its header.
+
+    Checkpoints of later steps are of a path given up, and go first: none must be taken for it.
+    """
     arrays = {
-        f"{group}/{name}": np.ascontiguousarray(value)
+        f"{group}/{name}": value
         for group in ("weights", "slots", "carry")
         for name, value in getattr(snapshot, group).items()
     }
     path = folder / f"step-{step:09d}.safetensors"
-    write_whole(path, to_bytes(arrays, metadata={"lockstep": json.dumps(facts)}))
-    for old in sorted(folder.glob("step-*.safetensors"))[:-KEEP]:
-        if old != path:
-            old.unlink(missing_ok=True)
+    content = to_bytes(arrays, {"lockstep": json.dumps(facts)})
+    others = [old for old in sorted(folder.glob("step-*.safetensors")) if old != path]
+    for later in [old for old in others if old > path]:
+        later.unlink(missing_ok=True)
+    write_whole(path, content)
+    for old in [old for old in others if old < path][: 1 - KEEP]:
+        old.unlink(missing_ok=True)
     return path
 
 
 def load(path: Path) -> tuple[Snapshot, dict[str, Any]]:
     """The snapshot and the facts that `save` wrote."""
     try:
-        with safetensors.safe_open(path, framework="numpy") as file:
-            facts = json.loads((file.metadata() or {})["lockstep"])
-            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
-    except (OSError, KeyError, ValueError, safetensors.SafetensorError) as error:
+        arrays, header = from_file(path)
+        facts = json.loads(header["lockstep"])
+        return Snapshot(**({"weights": {}} | grouped(arrays))), facts
+    except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise RunDirectoryError(
             f"checkpoint = {str(path)!r}: cannot be read ({error}). "
             "Remove it to go on from the one before."
         ) from error
-    groups: dict[str, dict[str, np.ndarray]] = {"weights": {}, "slots": {}, "carry": {}}
-    for name, value in arrays.items():
-        group, _, rest = name.partition("/")
-        groups[group][rest] = value
-    return Snapshot(**groups), facts
 
 
 def newest(folder: Path) -> Path | None:

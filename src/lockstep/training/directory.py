@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import disk_error, write_whole
+from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
 from lockstep.training.events import (
     Event,
@@ -25,6 +27,10 @@ from lockstep.training.events import (
     from_json,
     to_json,
 )
+from lockstep.training.own_arrays import save_own
+
+# what a run under way cannot change: its state would not fit, or its steps be counted otherwise
+FIXED = ("data.", "model.", "batch_size", "seed")
 
 
 class RunDirectory:
@@ -38,22 +44,14 @@ class RunDirectory:
             )
 
     @classmethod
-    def create(cls, path: Path, spec: RunSpec, facts: dict[str, Any]) -> RunDirectory:
+    def create(
+        cls, path: Path, spec: RunSpec, facts: dict[str, Any], own: Own | None = None
+    ) -> RunDirectory:
         """A new directory for a run; one that holds a run already is refused."""
-        if (path / "spec.toml").is_file():
-            other = RunSpec.from_file(path / "spec.toml")
-            differences = diff(other, spec)
-            if differences:
-                lines = "; ".join(f"{n}: {a!r} there, {b!r} here" for n, a, b in differences)
-                raise RunDirectoryError(
-                    f"out = {str(path)!r}: belongs to another run ({lines}). "
-                    "Choose another folder with --out."
-                )
-            raise RunDirectoryError(
-                f"out = {str(path)!r}: holds this run already. "
-                f"Go on with `lockstep resume {path}`, or choose another folder with --out."
-            )
+        refuse_taken(path, spec)
         write_whole(path / "machine.json", json.dumps(facts, indent=2, default=str).encode())
+        if own is not None:
+            save_own(path, own)
         # the spec comes last: a folder with one is a run that can be resumed
         write_whole(path / "spec.toml", spec.to_toml().encode())
         return cls(path)
@@ -70,6 +68,15 @@ class RunDirectory:
     def log(self) -> Path:
         return self.path / "events.jsonl"
 
+    def refuse_other(self, spec: RunSpec) -> None:
+        """Raise if this run cannot go on as `spec` says: its data, model, batches or seed."""
+        changed = [d for d in diff(self.spec, spec) if d[0].startswith(FIXED)]
+        if changed:
+            raise RunDirectoryError(
+                f"run = {str(self.path)!r}: cannot go on with another {_told(changed)}. "
+                "Train a new run with --out instead."
+            )
+
     def replace_spec(self, spec: RunSpec) -> None:
         """Go on under another spec (another framework, more epochs)."""
         write_whole(self.path / "spec.toml", spec.to_toml().encode())
@@ -78,18 +85,31 @@ class RunDirectory:
         return self.log.stat().st_size if self.log.exists() else 0
 
     def cut_log(self, size: int) -> None:
-        """Forget events after a checkpoint: they will happen again."""
-        if self.log_size() > size:
-            os.truncate(self.log, size)
+        """Forget events after a checkpoint: they will happen again. A torn last line goes too."""
+        if not self.log.exists():
+            return
+        try:
+            content = self.log.read_bytes()[:size]
+            os.truncate(self.log, content.rfind(b"\n") + 1)
+        except OSError as error:
+            raise disk_error(self.log, error) from error
 
     def events(self) -> Iterator[Event]:
         """The events so far; a last line cut off by a kill is left out."""
         if not self.log.exists():
             return
         with self.log.open() as file:
-            for line in file:
+            for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
-                    yield from_json(line)
+                    yield self._event(line, number)
+
+    def _event(self, line: str, number: int) -> Event:
+        try:
+            return from_json(line)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise RunDirectoryError(
+                f"log = {str(self.log)!r}: line {number} cannot be read ({error}). Remove it."
+            ) from error
 
     @property
     def status(self) -> str:
@@ -106,7 +126,10 @@ class EventLog:
 
     def __init__(self, directory: RunDirectory) -> None:
         self._path = directory.log
-        self._file = self._path.open("a")
+        try:
+            self._file = self._path.open("a")
+        except OSError as error:
+            raise disk_error(self._path, error) from error
 
     def __call__(self, event: Event) -> None:
         try:
@@ -115,8 +138,37 @@ class EventLog:
         except OSError as error:
             raise disk_error(self._path, error) from error
 
+    def sync(self) -> int:
+        """The log's size, all of it safe on the disk, as a checkpoint that names it must be."""
+        try:
+            os.fsync(self._file.fileno())
+            return self._path.stat().st_size
+        except OSError as error:
+            raise disk_error(self._path, error) from error
+
     def close(self) -> None:
-        self._file.close()
+        with suppress(OSError):  # what could not be written was told already
+            self._file.close()
+
+
+def refuse_taken(path: Path, spec: RunSpec) -> None:
+    """Raise if a folder holds a run already, naming the fields in which it is another."""
+    if not (path / "spec.toml").is_file():
+        return
+    differences = diff(RunSpec.from_file(path / "spec.toml"), spec)
+    if differences:
+        raise RunDirectoryError(
+            f"out = {str(path)!r}: belongs to another run ({_told(differences)}). "
+            "Choose another folder with --out."
+        )
+    raise RunDirectoryError(
+        f"out = {str(path)!r}: holds this run already. "
+        f"Go on with `lockstep resume {path}`, or choose another folder with --out."
+    )
+
+
+def _told(differences: list[tuple[str, object, object]]) -> str:
+    return "; ".join(f"{n}: {a!r} there, {b!r} here" for n, a, b in differences)
 
 
 def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:

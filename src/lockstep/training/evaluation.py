@@ -32,6 +32,17 @@ def evaluate_split(run: Training, split: str) -> dict[str, float]:
     return metrics
 
 
+def watched(run: Training) -> str:
+    """The metric that a plateau watches: the same one throughout a run."""
+    return "test_loss" if "test" in run.spec.evaluate else "train_loss"
+
+
+def broken_loss(metrics: dict[str, float]) -> float | None:
+    """A loss that is not finite, None where all are."""
+    losses = (value for name, value in metrics.items() if name.endswith("_loss"))
+    return next((loss for loss in losses if not math.isfinite(loss)), None)
+
+
 def perplexity(loss: float) -> float:
     """exp of the mean loss per symbol.
 

@@ -117,9 +117,13 @@ def from_json(line: str) -> Event:
     """The event that `to_json` wrote."""
     values = json.loads(line)
     kind = values.pop("event", None)
-    if kind not in _KINDS:
+    names = {item.name for item in dataclasses.fields(_KINDS[kind])} if kind in _KINDS else set()
+    if kind not in _KINDS or values.keys() != names:
         raise InputError("event", kind, "is not known", "The log is of another version.")
-    event: Event = _KINDS[kind](**_spelled_back(values))
+    for item in dataclasses.fields(_KINDS[kind]):
+        if "float" in item.type:  # "inf" in any other field is a word
+            values[item.name] = _spelled_back(values[item.name])
+    event: Event = _KINDS[kind](**values)
     return event
 
 

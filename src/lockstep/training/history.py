@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -11,6 +12,7 @@ from lockstep.errors import unknown
 from lockstep.training.events import EpochCompleted, Event, ProgramCompiled, StepsCompleted
 
 COLUMNS = ("loss", "grad_norm", "lr", "epoch")
+_Call = tuple[int, int, float]  # step, how many, seconds
 
 
 class History:
@@ -24,7 +26,7 @@ class History:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self._columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
-        self._calls: list[tuple[int, int, float]] = []  # step, how many, seconds
+        self._calls: list[_Call] = []
         self.epochs: list[EpochCompleted] = []
         self.compile_seconds = 0.0
         self.notes: list[str] = []
@@ -37,9 +39,13 @@ class History:
             count = len(event.loss)
             values = {"epoch": [event.epoch] * count}
             for name, column in self._columns.items():
+                if len(column) < event.step:  # a log that lost lines must not move later ones
+                    column += [math.nan] * (event.step - len(column))
                 column[event.step :] = values.get(name) or getattr(event, name)
             while self._calls and self._calls[-1][0] >= event.step:
                 self._calls.pop()
+            if self._calls:
+                self._calls[-1] = _until(self._calls[-1], event.step)
             self._calls.append((event.step, count, event.seconds))
         elif isinstance(event, EpochCompleted):
             while self.epochs and self.epochs[-1].epoch >= event.epoch:
@@ -76,3 +82,10 @@ class History:
         """Steps per second of each call, the first (warm-up) left out where there are more."""
         calls = self._calls[1:] or self._calls
         return np.array([count / max(seconds, 1e-12) for _, count, seconds in calls])
+
+
+def _until(call: _Call, step: int) -> _Call:
+    """The part of a call before `step`, with its share of the time."""
+    first, count, seconds = call
+    kept = min(count, step - first)
+    return first, kept, seconds * kept / count

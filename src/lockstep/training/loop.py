@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import numpy as np
 
 from lockstep.training.divergence import keep_last_good
-from lockstep.training.evaluation import epoch_metrics
+from lockstep.training.evaluation import broken_loss, epoch_metrics, watched
 from lockstep.training.events import EpochCompleted, RunCompleted, RunInterrupted, StepsCompleted
 from lockstep.training.run import EpochSums, Training
 
@@ -36,26 +37,41 @@ def _epoch(run: Training, epoch: int) -> None:
             _call(run, rows, epoch)
             start += len(rows)
     if run.step == run.epoch_end and not run.stopped:
-        metrics = epoch_metrics(run, epoch)
-        run.rates.observe(metrics)
-        run.epochs_ended += 1
-        run.emit(EpochCompleted(epoch, run.step, metrics, run.seconds))
-        run.save_if_due(epoch_ended=True)
+        _end_epoch(run, epoch)
+
+
+def _end_epoch(run: Training, epoch: int) -> None:
+    metrics = epoch_metrics(run, epoch)
+    broken = broken_loss(metrics)
+    if broken is not None and run.previous_call is not None:
+        last = run.previous_call  # its last update broke the weights that were measured
+        keep_last_good(run, last, len(last.rows), broken)
+        return
+    run.rates.observe(metrics, watched(run))
+    run.epochs_ended += 1
+    run.emit(EpochCompleted(epoch, run.step, metrics, run.seconds))
+    run.save_if_due(epoch_ended=True)
 
 
 def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
-    """Some steps in one call of the program, logged."""
+    """Some steps in one call of the program, logged as far as their loss is finite."""
     lrs = run.rates.lrs(run.step, len(rows), epoch)
+    call = run.call(rows, lrs)
     begin = time.perf_counter()
     state, log = run.program.steps(run.state, rows, lrs, run.step)
     values = run.program.fetch(log)  # host sync: once a call, for it is logged
     seconds = time.perf_counter() - begin
-    if not np.isfinite(values["loss"]).all():
-        keep_last_good(run, rows, lrs, values["loss"])
+    finite = np.isfinite(values["loss"])
+    good = len(rows) if finite.all() else int(np.argmin(finite))
+    losses, norms = values["loss"][:good].tolist(), values["grad_norm"][:good].tolist()
+    event = StepsCompleted(run.step, epoch, losses, norms, lrs[:good].tolist(), seconds)
+    call = replace(call, losses=tuple(losses))
+    if good < len(rows):
+        if good:
+            run.emit(event)
+        keep_last_good(run, call, good, float(values["loss"][good]))
         return
-    losses, norms = values["loss"].tolist(), values["grad_norm"].tolist()
-    event = StepsCompleted(run.step, epoch, losses, norms, lrs.tolist(), seconds)
-    run.previous_call = (run.state, rows, lrs, run.step)
+    run.previous_call = call
     run.advance(state, losses, rows.shape[1], seconds)
     run.emit(event)
     run.save_if_due(epoch_ended=False)

@@ -8,22 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from safetensors.numpy import load, save
+import safetensors
 
 from lockstep.errors import InputError, RunDirectoryError
 from lockstep.files import write_whole
 from lockstep.models.own import OwnNet
 from lockstep.own_task import Own
 from lockstep.spec import OwnData, OwnModel, RunSpec
+from lockstep.training.arrays import from_file, grouped, to_bytes
 
 
 def save_own(folder: Path, mine: Own) -> None:
     """Write the arrays beside the run."""
     arrays = {f"{s}/{n}": v for s, group in mine.splits.items() for n, v in group.items()}
     arrays |= {f"weights/{n}": v for n, v in mine.net.weights.items()}
-    content = save({name: np.ascontiguousarray(value) for name, value in arrays.items()})
-    write_whole(folder / "own.safetensors", content)
+    write_whole(folder / "own.safetensors", to_bytes(arrays, {}))
 
 
 def load_own(folder: Path, spec: RunSpec) -> Own | None:
@@ -36,12 +35,28 @@ def load_own(folder: Path, spec: RunSpec) -> Own | None:
             f"run = {str(folder)!r}: its model has no file to be found in. "
             "Resume it from Python, giving the task: ls.resume(folder, mine)."
         )
-    groups: dict[str, dict[str, np.ndarray]] = {}
-    for key, value in load((folder / "own.safetensors").read_bytes()).items():
-        group, _, name = key.partition("/")
-        groups.setdefault(group, {})[name] = value
+    try:
+        groups = grouped(from_file(folder / "own.safetensors")[0])
+    except (OSError, ValueError, safetensors.SafetensorError) as error:
+        raise RunDirectoryError(
+            f"run = {str(folder)!r}: its own.safetensors cannot be read ({error}). "
+            "Resume it from Python, giving the task: ls.resume(folder, mine)."
+        ) from error
     weights = groups.pop("weights", {})
     return Own(groups, OwnNet(_function(reference), weights), None, spec.data.loss)
+
+
+def check_own(spec: RunSpec, mine: Own | None) -> None:
+    """Refuse a task whose arrays or initial weights are not those the spec was made for."""
+    if mine is None or not isinstance(spec.data, OwnData):
+        return
+    if mine.digest != spec.data.digest:
+        raise InputError(
+            "data.digest",
+            spec.data.digest,
+            f"is of other arrays or weights than those given ({mine.digest})",
+            "Give the task that the run was made from: mine.run(...).",
+        )
 
 
 def _function(reference: str) -> Callable[..., Any]:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.errors import InputError
 from lockstep.schedules import AnySchedule, PlateauState, ReduceOnPlateau
 from lockstep.spec.checks import number
 
@@ -49,10 +48,7 @@ class Rates:
             number("lr", lr, least=0.0)
         self._by_hand = lr
 
-    def observe(self, metrics: dict[str, float]) -> None:
-        """Show the plateau the metric of an epoch: the test loss if there is one, else train's."""
-        if isinstance(self._schedule, ReduceOnPlateau) and self._plateau is not None:
-            name = "test_loss" if "test_loss" in metrics else "train_loss"
-            if name not in metrics:
-                raise InputError("schedule", "plateau", "has no metric to watch", "Train an epoch.")
+    def observe(self, metrics: dict[str, float], name: str) -> None:
+        """Show the plateau the metric `name` of an epoch, if the epoch was measured by it."""
+        if isinstance(self._schedule, ReduceOnPlateau) and self._plateau and name in metrics:
             self._plateau = self._schedule.update(self._plateau, metrics[name])

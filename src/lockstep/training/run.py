@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,20 @@ class EpochSums:
     count: int = 0
 
 
+@dataclass(frozen=True)
+class Call:
+    """A call of the program and the run as it was before it: a place to go back to."""
+
+    rows: np.ndarray
+    lrs: np.ndarray
+    state: State
+    step: int
+    epochs_ended: int
+    sums: EpochSums
+    rates: dict[str, Any]
+    losses: tuple[float, ...] = ()
+
+
 @dataclass
 class Training:
     """What callbacks get beside each event: they may look, set the rate, or stop the run."""
@@ -41,11 +56,11 @@ class Training:
     epochs_ended: int = 0
     seconds: float = 0.0  # spent in steps, evaluation and compilation apart
     sums: EpochSums = field(default_factory=EpochSums)
-    event_steps: int = 0  # at most so many steps in one event; 0: as many as CALL_SECONDS allows
+    event_steps: int = 0  # an event at every multiple at least; 0: as CALL_SECONDS allows
     stopped: bool = False
     interrupted: bool = False
     diverged: bool = False
-    previous_call: tuple[State, np.ndarray, np.ndarray, int] | None = None
+    previous_call: Call | None = None
     _pace: float = 8.0
     _saved: float = field(default_factory=time.monotonic)
 
@@ -113,16 +128,29 @@ class Training:
         """How many steps the next call may take."""
         limits = [int(self._pace), self.epoch_end - self.step]
         if self.event_steps:
-            limits.append(self.event_steps)
+            # counted from step 0: a resumed run has its events where an uninterrupted one has
+            limits.append(self.event_steps - self.step % self.event_steps)
         if self.spec.checkpoint_steps:
             limits.append(self.spec.checkpoint_steps - self.step % self.spec.checkpoint_steps)
         return max(1, min(limits))
+
+    def call(self, rows: np.ndarray, lrs: np.ndarray) -> Call:
+        """The next call, with all that is needed to go back to before it."""
+        sums, rates = replace(self.sums), self.rates.to_dict()
+        return Call(rows, lrs, self.state, self.step, self.epochs_ended, sums, rates)
+
+    def go_back(self, call: Call) -> None:
+        """Take up the run as it was before a call."""
+        self.state, self.step, self.epochs_ended = call.state, call.step, call.epochs_ended
+        self.sums = replace(call.sums)
+        self.rates = Rates(self.spec.schedule, self.spec.schedule_per, call.rates)
 
     def advance(self, state: State, losses: list[float], batch_size: int, seconds: float) -> None:
         """Take over the state after len(losses) more steps, and mind how fast they were."""
         count = len(losses)
         self.state, self.step, self.seconds = state, self.step + count, self.seconds + seconds
-        self.sums.loss += sum(losses) * batch_size
+        for loss in losses:  # one by one: how a run is cut into calls changes no bit
+            self.sums.loss += loss * batch_size
         self.sums.count += count * batch_size
         # at most fourfold at once: the first call of a program may be the slowest by far
         self._pace = min(4 * max(self._pace, count), CALL_SECONDS * count / max(seconds, 1e-9) + 1)

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-from flax import linen, nnx, traverse_util
+from flax import errors, linen, nnx, traverse_util
 
 from lockstep.errors import InputError
 from lockstep.frameworks.jax import concise
@@ -19,6 +18,7 @@ from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.step import initial_snapshot, zero_carry
 from lockstep.models.losses import num_correct
+from lockstep.models.own import with_outputs
 from lockstep.optimizers import clip
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class _Module:
 
 def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> JaxProgram:
     """The program of the task's own module, or of the concise form of its model."""
-    module = _native(task, spec) if task.native is not None else _concise(task, spec)
+    module = _native(ops, task, spec) if task.native is not None else _concise(task, spec)
     return JaxProgram(
         ops,
         task,
@@ -55,12 +55,16 @@ def _concise(task: Task, spec: RunSpec) -> _Module:
     return _Module(built.call, built.layout, initial_snapshot(task, spec))
 
 
-def _native(task: Task, spec: RunSpec) -> _Module:
+def _native(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
     module = task.native
     if isinstance(module, linen.Module):
-        x = jnp.asarray(task.splits["train"]["x"][:1], spec.precision)
+        x = ops.asarray(task.splits["train"]["x"][:1])
         variables = module.init(jax.random.key(spec.seed), x)
         _refuse_other_state(set(variables) - {"params"})
+        try:
+            jax.eval_shape(module.apply, variables, x)
+        except errors.InvalidRngError:
+            _refuse_other_state({"a generator of random numbers"})
         params, apply = variables["params"], lambda tree, x: module.apply({"params": tree}, x)
     elif isinstance(module, nnx.Module):
         graph, state, *others = nnx.split(module, nnx.Param, ...)
@@ -85,7 +89,7 @@ def _native(task: Task, spec: RunSpec) -> _Module:
 
     def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         tree = traverse_util.unflatten_dict({paths[name]: value for name, value in w.items()})
-        return apply(tree, x), carry
+        return with_outputs(apply(tree, x)), carry
 
     return _Module(call, Layout(), lambda: Snapshot(own))
 

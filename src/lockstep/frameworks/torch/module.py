@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -10,11 +11,13 @@ import numpy as np
 import torch
 from torch import nn
 
+from lockstep.errors import InputError
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Arrays, Snapshot, Sums, Weights
 from lockstep.frameworks.step import initial_snapshot, zero_carry
 from lockstep.frameworks.torch import concise
 from lockstep.models.losses import num_correct
+from lockstep.models.own import with_outputs
 from lockstep.optimizers import clip, slot_names
 
 if TYPE_CHECKING:
@@ -40,11 +43,16 @@ def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
         built = concise.build(task.model)
         start = initial_snapshot(task, spec)
         return ModuleProgram(ops, task, spec, built.module, built.call, built.layout, start)
-    module: nn.Module = task.native
+    if not isinstance(task.native, nn.Module):
+        problem, remedy = "is not a torch.nn.Module", "Run it in its own framework."
+        raise InputError("model", type(task.native).__name__, problem, remedy)
+    module = copy.deepcopy(task.native)  # a person's own stays as it is: runs start from it anew
     own = {name: value.detach().cpu().numpy().copy() for name, value in module.state_dict().items()}
-    return ModuleProgram(
-        ops, task, spec, module, concise.plain_call, Layout(), lambda: Snapshot(own)
-    )
+    return ModuleProgram(ops, task, spec, module, own_call, Layout(), lambda: Snapshot(own))
+
+
+def own_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+    return with_outputs(module(x)), carry
 
 
 class ModuleProgram:
@@ -70,7 +78,7 @@ class ModuleProgram:
         self._call, self._layout = call, layout
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
         self._optimizer = concise.optimizer(self._parameters.values(), spec.optimizer)
-        self._draws = any("ropout" in type(m).__name__ for m in module.modules())
+        self._draws = task.native is not None
         self._data = {
             split: {name: ops.asarray(value) for name, value in arrays.items()}
             for split, arrays in task.splits.items()
@@ -105,11 +113,13 @@ class ModuleProgram:
         self._install(state, first_step)
         self._module.train()
         carry, log = state.carry, []
-        for i, batch in enumerate(self._ops.asarray(rows)):
-            if self._draws:  # a module that draws for itself draws the same after a resume
-                torch.manual_seed(self._spec.seed * 1_000_003 + first_step + i)
-            loss, norm, carry = self._step(batch, carry, float(lrs[i]))
-            log.append((loss, norm))
+        with torch.random.fork_rng([], enabled=self._draws):
+            for i, batch in enumerate(self._ops.asarray(rows)):
+                if self._draws:  # a module that draws for itself draws the same after a resume
+                    seed = self._spec.seed * 1_000_003 + first_step + i
+                    torch.default_generator.manual_seed(seed % 2**63)
+                loss, norm, carry = self._step(batch, carry, float(lrs[i]))
+                log.append((loss, norm))
         return self._extract(carry), log
 
     def _step(self, rows: Tensor, carry: Weights, lr: float) -> tuple[Tensor, Tensor, Weights]:
