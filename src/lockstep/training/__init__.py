@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from lockstep.assemble import assemble
 from lockstep.errors import InputError, unknown
 from lockstep.frameworks import registry
@@ -149,7 +151,8 @@ def _carry_out(
     for callback in callbacks:
         run.listeners.append(partial(_call_back, callback, run))
     try:
-        with interruptible(run):
+        # what is not finite is found by looking at the loss, and told once
+        with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
             if not facts and (snapshot is not None or task.native is not None):
                 run.save()  # no seed leads back to such a start

@@ -1,0 +1,48 @@
+"""The runs whose losses are kept as text: the oracle's, in float64, on data that is always here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from lockstep import recipes
+from lockstep.spec import RunSpec
+from lockstep.training import train
+
+FOLDER = Path(__file__).parent
+
+_COMMON = {"precision": "float64", "evaluate": ()}
+_GENERATED = {**_COMMON, "data.source": "generated"}
+_TEXT = {"model.num_hiddens": 16, "batch_size": 8, "data.window": 10, "max_steps": 40}
+
+RUNS: dict[str, RunSpec] = {
+    "airfoil": recipes.airfoil_linear(**_COMMON),
+    "gru-before": recipes.timemachine_gru(**_GENERATED, **_TEXT),
+    "gru-after": recipes.timemachine_gru(**_GENERATED, **_TEXT, **{"model.reset": "after"}),
+    "lenet": recipes.fashion_lenet(**_GENERATED, batch_size=16, max_steps=15, lr=0.05),
+}
+
+
+def path_of(name: str) -> Path:
+    return FOLDER / f"{name}.txt"
+
+
+def losses(name: str, framework: str = "numpy") -> np.ndarray:
+    """The loss of every step, carried out now."""
+    result = train(RUNS[name].with_fields({"framework": framework}))
+    values: np.ndarray = result.history[:, "loss"]
+    return values
+
+
+def read(name: str) -> tuple[list[int], np.ndarray]:
+    """Steps and losses as they are kept."""
+    rows = [line.split() for line in path_of(name).read_text().splitlines()]
+    return [int(step) for step, _ in rows], np.array([float(loss) for _, loss in rows])
+
+
+def write(name: str) -> Path:
+    """Keep the losses of a run: a line `step loss` each, exact."""
+    lines = [f"{step} {loss!r}\n" for step, loss in enumerate(losses(name).tolist())]
+    path_of(name).write_text("".join(lines))
+    return path_of(name)

@@ -1,0 +1,176 @@
+"""The concise style (the framework's own layers and optimizer) is the same run as scratch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lockstep.errors import InputError
+from lockstep.spec import RunSpec
+from lockstep.spec.parts import OPTIMIZERS
+from lockstep.training import Result
+
+from .running import OTHERS, assert_fell, assert_same_path, losses, recipe, walk
+
+FLOAT32 = 1e-4  # roundings of 6e-8, compounded over the steps
+FLOAT64 = 1e-9
+
+TEXT: dict[str, Any] = {"model__num_hiddens": 32, "batch_size": 16, "data__window": 10}
+MODELS = {
+    "airfoil": recipe("airfoil-linear", max_steps=100),
+    "mlp": recipe("fashion-mlp", max_steps=40, model__hiddens=(64, 32)),
+    "softmax": recipe("fashion-softmax", max_steps=40),
+    "rnn": recipe("timemachine-rnn", max_steps=60, **TEXT),
+    "gru after": recipe("timemachine-gru", max_steps=60, model__reset="after", **TEXT),
+    # why lr is not the chapter's: see test_lenet_in_float32
+    "lenet": recipe("fashion-lenet", max_steps=15, batch_size=64, lr=0.02),
+    "lenet avg": recipe(
+        "fashion-lenet", max_steps=15, batch_size=64, lr=0.02, model__pooling="avg"
+    ),
+}
+
+
+def assert_same_state(one: Result, other: Result, rtol: float) -> None:
+    """Weights, slots and carried state agree to a share of each array's largest entry."""
+    for group in ("weights", "slots", "carry"):
+        ours, theirs = getattr(one.snapshot, group), getattr(other.snapshot, group)
+        assert set(ours) == set(theirs)
+        for name, value in ours.items():
+            assert theirs[name].shape == value.shape
+            size = max(float(abs(value).max()), 1e-8)
+            np.testing.assert_allclose(theirs[name], value, rtol=0, atol=rtol * size, err_msg=name)
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_models(model: str, framework: str) -> None:
+    spec = MODELS[model].with_fields({"framework": framework})
+    scratch, concise = walk(spec), walk(spec, style="concise")
+    loss = scratch.history[:, "loss"]
+    if "lenet" not in model:  # too few steps for it
+        assert_fell(loss, by=0.05)
+    assert_same_path(concise.history[:, "loss"], loss, FLOAT32, framework)
+    assert abs(scratch.weights[next(iter(scratch.weights))]).max() > 0
+    # sums over a batch near zero lose digits that the loss keeps
+    assert_same_state(scratch, concise, rtol=1e-3)
+    assert scratch.history.notes != concise.history.notes
+
+
+@pytest.mark.skipif("jax" not in OTHERS, reason="jax is not installed")
+def test_gru_that_resets_before_in_jax() -> None:
+    spec = recipe("timemachine-gru", max_steps=60, framework="jax", **TEXT)
+    assert spec.model.reset == "before"
+    scratch, concise = walk(spec), walk(spec, style="concise")
+    assert_fell(scratch.history[:, "loss"], by=0.05)
+    assert_same_path(concise.history[:, "loss"], scratch.history[:, "loss"], FLOAT32, "jax")
+    assert_same_state(scratch, concise, rtol=1e-3)
+
+
+@pytest.mark.skipif("torch" not in OTHERS, reason="torch is not installed")
+def test_gru_that_resets_before_is_not_torchs() -> None:
+    spec = recipe("timemachine-gru", max_steps=2, framework="torch", style="concise", **TEXT)
+    with pytest.raises(InputError, match=r"model\.reset = 'before'.*--model\.reset after"):
+        walk(spec)
+
+
+def test_numpy_has_no_concise_style() -> None:
+    with pytest.raises(InputError, match=r"style = 'concise': numpy.*--style scratch"):
+        walk(recipe("airfoil-linear", max_steps=2, style="concise"))
+
+
+# --- optimizers -----------------------------------------------------------------------------------
+
+RATES = {"sgd": 0.05, "momentum": 0.01, "nesterov": 0.01, "adadelta": 1.0}
+
+
+def small(optimizer: str, **fields: Any) -> RunSpec:
+    """Airfoil with one hidden layer: a second or less in every framework."""
+    return recipe(
+        "airfoil-linear", max_steps=60, precision="float64", model="mlp", model__hiddens=(8,),
+        optimizer=optimizer, lr=RATES.get(optimizer, 0.01), **fields,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_optimizers(optimizer: str, framework: str) -> None:
+    spec = small(optimizer)
+    oracle = walk(spec)
+    assert_fell(oracle.history[:, "loss"], by=0.1)
+    for style in ("scratch", "concise"):
+        result = walk(spec, framework=framework, style=style)
+        who = f"{framework}, {style}"
+        assert_same_path(result.history[:, "loss"], oracle.history[:, "loss"], FLOAT64, who)
+        # Adagrad by Optax has eps^2 = 1e-20 under the root: a share of 1e-10 / sqrt(s) of a step
+        assert_same_state(oracle, result, rtol=1e-8)
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+def test_decay_and_clipping(optimizer: str, framework: str) -> None:
+    extra = {"weight_decay": 0.1, "clip_norm": 0.5, "clip_value": 0.2}
+    spec = small(optimizer, **{f"optimizer__{name}": value for name, value in extra.items()})
+    plain, oracle = losses(small(optimizer)), losses(spec)
+    assert abs(oracle - plain).max() > 1e-4  # they do something
+    for style in ("scratch", "concise"):
+        path = losses(spec, framework=framework, style=style)
+        assert_same_path(path, oracle, FLOAT64, f"{framework}, {style}")
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("optimizer", ["momentum", "nesterov"])
+def test_momentum_of_zero_is_plain_descent(optimizer: str, framework: str) -> None:
+    plain = losses(small("sgd"))
+    for style in ("scratch", "concise"):
+        spec = small(optimizer, optimizer__momentum=0.0).with_lr(0.05)
+        path = losses(spec, framework=framework, style=style)
+        assert_same_path(path, plain, FLOAT64, f"{framework}, {style}")
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("optimizer", OPTIMIZERS)
+@pytest.mark.parametrize("cut", [1, 7])
+def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str, cut: int) -> None:
+    """Concise too: the optimizer's own state goes out and in between calls."""
+    from lockstep.training import train
+
+    spec = small(optimizer).with_fields(
+        {"framework": framework, "style": "concise", "max_steps": 15}
+    )
+    whole = train(spec)
+    parts = train(spec, event_steps=cut)
+    np.testing.assert_array_equal(parts.history[:, "loss"], whole.history[:, "loss"])
+    for name, value in whole.weights.items():
+        np.testing.assert_array_equal(parts.weights[name], value)
+
+
+# --- fused parts ----------------------------------------------------------------------------------
+
+
+@pytest.mark.skipif("torch" not in OTHERS, reason="torch is not installed")
+@pytest.mark.parametrize(
+    ("spec", "note"),
+    [
+        pytest.param(MODELS["airfoil"], "fused linear sgd", id="airfoil"),
+        pytest.param(MODELS["lenet"], "convolution", id="lenet"),
+        pytest.param(MODELS["lenet avg"], "convolution", id="lenet avg"),
+        pytest.param(MODELS["gru after"], "fused gru", id="gru after"),
+        pytest.param(
+            MODELS["gru after"].with_fields({"model.reset": "before"}), "fused gru", id="gru before"
+        ),
+    ],
+)
+@pytest.mark.parametrize("precision", ["float64", "float32"])
+def test_fused_parts_are_equal_parts(spec: RunSpec, note: str, precision: str) -> None:
+    spec = spec.with_fields({"framework": "torch", "precision": precision})
+    fused, plain = walk(spec), walk(spec, fused=False)
+    assert any(note in line for line in fused.history.notes)
+    assert not any(note in line for line in plain.history.notes)
+    tolerance = FLOAT64 if precision == "float64" else FLOAT32
+    for column in ("loss", "grad_norm"):
+        assert_same_path(
+            fused.history[:, column], plain.history[:, column], tolerance, f"fused {column}"
+        )
+    assert_same_state(plain, fused, rtol=1e-8 if precision == "float64" else 1e-3)
