@@ -20,7 +20,9 @@ RUNS: dict[str, RunSpec] = {
     "airfoil": recipes.airfoil_linear(**_COMMON),
     "gru-before": recipes.timemachine_gru(**_GENERATED, **_TEXT),
     "gru-after": recipes.timemachine_gru(**_GENERATED, **_TEXT, **{"model.reset": "after"}),
-    "lenet": recipes.fashion_lenet(**_GENERATED, batch_size=16, max_steps=15, lr=0.05),
+    "lenet": recipes.fashion_lenet(
+        **_GENERATED, batch_size=32, max_steps=25, optimizer="adam", lr=0.005
+    ),
 }
 
 

@@ -25,10 +25,8 @@ MODELS = {
     "rnn": recipe("timemachine-rnn", max_steps=60, **TEXT),
     "gru after": recipe("timemachine-gru", max_steps=60, model__reset="after", **TEXT),
     # why lr is not the chapter's: see test_lenet_in_float32
-    "lenet": recipe("fashion-lenet", max_steps=15, batch_size=64, lr=0.02),
-    "lenet avg": recipe(
-        "fashion-lenet", max_steps=15, batch_size=64, lr=0.02, model__pooling="avg"
-    ),
+    "lenet": recipe("fashion-lenet", max_steps=8, batch_size=32, lr=0.02),
+    "lenet avg": recipe("fashion-lenet", max_steps=8, batch_size=32, lr=0.02, model__pooling="avg"),
 }
 
 
@@ -116,7 +114,10 @@ def test_decay_and_clipping(optimizer: str, framework: str) -> None:
     assert abs(oracle - plain).max() > 1e-4  # they do something
     for style in ("scratch", "concise"):
         path = losses(spec, framework=framework, style=style)
-        assert_same_path(path, oracle, FLOAT64, f"{framework}, {style}")
+        # Optax's Adagrad has eps^2 = 1e-20 under the root, not eps = 1e-10 beside it: gradients
+        # clipped to some 1e-3 feel a share of 1e-7 of that
+        own = (optimizer, framework, style) == ("adagrad", "jax", "concise")
+        assert_same_path(path, oracle, 1e-6 if own else FLOAT64, f"{framework}, {style}")
 
 
 @pytest.mark.parametrize("framework", OTHERS)
@@ -131,8 +132,7 @@ def test_momentum_of_zero_is_plain_descent(optimizer: str, framework: str) -> No
 
 @pytest.mark.parametrize("framework", OTHERS)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
-@pytest.mark.parametrize("cut", [1, 7])
-def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str, cut: int) -> None:
+def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str) -> None:
     """Concise too: the optimizer's own state goes out and in between calls."""
     from lockstep.training import train
 
@@ -140,7 +140,7 @@ def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str, cut: in
         {"framework": framework, "style": "concise", "max_steps": 15}
     )
     whole = train(spec)
-    parts = train(spec, event_steps=cut)
+    parts = train(spec, event_steps=4)
     np.testing.assert_array_equal(parts.history[:, "loss"], whole.history[:, "loss"])
     for name, value in whole.weights.items():
         np.testing.assert_array_equal(parts.weights[name], value)

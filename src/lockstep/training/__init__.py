@@ -123,7 +123,7 @@ def _carry_out(
     begin = time.perf_counter()
     initial = program.initial()
     state = program.load(_fitting(snapshot, initial, spec) if snapshot else initial)
-    history = History(directory.events() if directory else ())
+    history = History(directory.events() if directory and facts else ())
     log = EventLog(directory) if directory else None
 
     def save(run: Training, saved: Snapshot) -> None:

@@ -174,7 +174,9 @@ def optimizer(parameters: Iterable[Tensor], part: OptimizerPart) -> torch.optim.
         case "momentum":
             return torch.optim.SGD(own, momentum=o.momentum, **common)
         case "nesterov":
-            return torch.optim.SGD(own, momentum=o.momentum, nesterov=True, **common)
+            # without momentum there is nothing to look ahead along, and torch refuses to
+            ahead = o.momentum > 0
+            return torch.optim.SGD(own, momentum=o.momentum, nesterov=ahead, **common)
         case "adagrad":
             return torch.optim.Adagrad(own, eps=o.eps, **common)
         case "rmsprop":

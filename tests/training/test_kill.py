@@ -1,0 +1,192 @@
+"""A real process, ended by SIGKILL at any moment or by Ctrl-C, leaves a run to go on with."""
+
+from __future__ import annotations
+
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import lockstep as ls
+from lockstep.training import checkpoints
+from lockstep.training.directory import RunDirectory
+from lockstep.training.history import COLUMNS, History
+
+from .running import assert_same_snapshot, assert_whole_log, command, environment, lockstep, small
+
+LIMIT = 60.0  # seconds that anything may take on a busy machine
+
+
+def started(*words: object, cwd: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        command(*words),
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_until(process: subprocess.Popen[str], condition: Callable[[], object]) -> None:
+    """The process must not end before the condition holds."""
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def changed(path: Path) -> int:
+    """When a file was last written to; 0 before it is there."""
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def assert_same_end(folder: Path, spec: ls.RunSpec) -> None:
+    """The folder holds the state and the record of an undisturbed run, to the last bit."""
+    whole = ls.train(spec)
+    newest = checkpoints.newest(folder / "checkpoints")
+    assert newest is not None
+    assert_same_snapshot(checkpoints.load(newest)[0], whole.snapshot)
+    history = History(RunDirectory(folder).events())
+    for column in COLUMNS:
+        assert history[:, column].tolist() == whole.history[:, column].tolist(), column
+    found = [(e.epoch, e.step, e.metrics) for e in history.epochs]
+    assert found == [(e.epoch, e.step, e.metrics) for e in whole.history.epochs]
+    assert_whole_log(folder, len(whole.history))
+
+
+KILLED = {
+    "numpy": replace(small("gru-after", "numpy", "adam"), epochs=60, checkpoint_steps=7),
+    "torch": replace(small("airfoil", "torch-plain", "adam"), epochs=300, checkpoint_steps=5),
+}
+
+
+@pytest.mark.parametrize("path", KILLED)
+def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
+    """At random moments: while importing, before the first checkpoint, while writing one ..."""
+    spec, folder = KILLED[path], tmp_path / "run"
+    (tmp_path / "run.toml").write_text(spec.to_toml())
+    chance = random.Random(path)
+    kills = 0
+    for attempt in range(10):
+        words = ("resume", folder) if (folder / "spec.toml").exists() else ("train", "run.toml")
+        out = ("--out", folder) if words[0] == "train" else ()
+        log = folder / "events.jsonl"
+        before = changed(log)
+        process = started(*words, *out, "--quiet", cwd=tmp_path)
+        try:
+            if attempt < 7:
+                if attempt % 3:  # some while it imports, most from when it is seen to go on
+                    wait_until(process, lambda at=before: changed(log) != at)
+                time.sleep(chance.uniform(0.0, 0.15))
+                process.kill()
+            output = process.communicate(timeout=LIMIT)
+        finally:
+            process.kill()
+            process.wait()
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, output
+        kills += 1
+    assert process.returncode == 0
+    assert kills >= 3
+    assert RunDirectory(folder).status == "completed"
+    assert_same_end(folder, spec)
+
+
+def test_killed_before_the_first_checkpoint(tmp_path: Path) -> None:
+    spec, folder = replace(small("gru-after", "numpy"), epochs=40), tmp_path / "run"
+    (tmp_path / "run.toml").write_text(spec.to_toml())
+    process = started("train", "run.toml", "--out", folder, cwd=tmp_path)
+    try:
+        wait_until(process, (folder / "events.jsonl").exists)
+        time.sleep(0.05)
+    finally:
+        process.kill()
+        process.communicate()
+    assert checkpoints.newest(folder / "checkpoints") is None
+    done = lockstep("resume", folder, "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert_same_end(folder, spec)
+
+
+def test_ctrl_c_names_the_way_to_go_on(tmp_path: Path) -> None:
+    spec = replace(small("gru-after", "numpy", "momentum"), epochs=400, checkpoint_steps=3)
+    (tmp_path / "run.toml").write_text(spec.to_toml())
+    process = started("train", "run.toml", "--out", "run", cwd=tmp_path)
+    try:
+        saved = tmp_path / "run" / "checkpoints"
+        wait_until(process, lambda: checkpoints.newest(saved))
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, errors
+    assert "lockstep resume run" in errors
+    assert "Traceback" not in errors
+    assert RunDirectory(tmp_path / "run").status == "interrupted"
+    shorter = ("--epochs", 60)  # the same run but for its length
+    done = lockstep("resume", "run", *shorter, "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert RunDirectory(tmp_path / "run").status == "completed"
+    assert_same_end(tmp_path / "run", replace(spec, epochs=60))
+
+
+def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
+    """The first waits for the call at hand, here of eight steps that take seconds each."""
+    slow = {"data.max_tokens": 40_000, "data.window": 200, "batch_size": 64, "seed": 1}
+    spec = small("gru-after", "numpy").with_fields({**slow, "model.num_hiddens": 700})
+    (tmp_path / "run.toml").write_text(spec.to_toml())
+    process = started("train", "run.toml", "--out", "run", cwd=tmp_path)
+    try:
+        wait_until(process, (tmp_path / "run" / "events.jsonl").exists)
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.5)
+        assert process.poll() is None  # it finishes what it is at
+        begin = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
+        took = time.monotonic() - begin
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, errors
+    assert took < 5.0  # a product of matrices and the end of Python; not eight steps
+    assert "Traceback" not in errors
+    assert not list((tmp_path / "run").rglob("*.part"))
+    assert RunDirectory(tmp_path / "run").spec == spec  # there to be resumed, from its start
+
+
+def test_ctrl_c_while_the_program_is_compiled(tmp_path: Path) -> None:
+    """Nothing was trained yet; the run is there all the same, and goes on from its start."""
+    spec = small("airfoil", "numpy")
+    script = tmp_path / "early.py"
+    script.write_text(
+        "import os, signal\n"
+        "import lockstep as ls\n"
+        "from lockstep.frameworks.eager import EagerProgram\n"
+        "EagerProgram.prepare = lambda *args: os.kill(os.getpid(), signal.SIGINT)\n"
+        "if __name__ == '__main__':\n"
+        "    result = ls.train(ls.RunSpec.from_file('run.toml'), out='run')\n"
+        "    print(result.status, len(result.history))\n"
+    )
+    (tmp_path / "run.toml").write_text(spec.to_toml())
+    done = subprocess.run(
+        [command()[0], str(script)],
+        cwd=tmp_path,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.stdout == "interrupted 0\n", done.stderr
+    assert ls.resume(tmp_path / "run").status == "completed"
+    assert_same_end(tmp_path / "run", spec)
