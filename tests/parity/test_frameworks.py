@@ -24,7 +24,7 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
 @pytest.mark.parametrize(
     ("spec", "fall"),
     [
-        pytest.param(recipe("airfoil-linear", max_steps=200), 0.4, id="airfoil"),
+        pytest.param(recipe("airfoil-linear", max_steps=200), 0.2, id="airfoil"),
         pytest.param(recipe("fashion-mlp", max_steps=200), 0.4, id="mlp"),
         pytest.param(recipe("fashion-softmax", max_steps=50), 0.2, id="softmax"),
         pytest.param(

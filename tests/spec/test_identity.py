@@ -109,14 +109,14 @@ def test_a_changed_field_of_the_schedule_changes_the_hash() -> None:
     assert diff(one, two) == [("schedule.schedule.steps", 15, 16)]
 
 
-@settings(deadline=None, max_examples=50)  # the machine is shared
+@settings(max_examples=50)
 @given(specs, specs)
 def test_specs_are_equal_exactly_when_nothing_differs(one: RunSpec, two: RunSpec) -> None:
     assert (one == two) == (diff(one, two) == []) == (one.hash == two.hash)
     assert diff(one, one) == []
 
 
-@settings(deadline=None, max_examples=50)  # the machine is shared
+@settings(max_examples=50)
 @given(specs, specs)
 def test_the_difference_turns_around(one: RunSpec, two: RunSpec) -> None:
     there = {name: (a, b) for name, a, b in diff(one, two)}

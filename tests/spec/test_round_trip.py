@@ -18,7 +18,7 @@ from lockstep.spec import SGD, RunSpec
 from .strategies import specs
 
 
-@settings(deadline=None, max_examples=50)  # the machine is shared
+@settings(max_examples=50)
 @given(specs)
 def test_toml_gives_the_same_spec(spec: RunSpec) -> None:
     again = RunSpec.from_dict(tomllib.loads(spec.to_toml()))
@@ -26,7 +26,7 @@ def test_toml_gives_the_same_spec(spec: RunSpec) -> None:
     assert again.hash == spec.hash
 
 
-@settings(deadline=None, max_examples=50)  # the machine is shared
+@settings(max_examples=50)
 @given(specs)
 def test_json_gives_the_same_spec(spec: RunSpec) -> None:
     again = RunSpec.from_dict(json.loads(json.dumps(spec.to_dict(), allow_nan=False)))

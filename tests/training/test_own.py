@@ -178,7 +178,7 @@ def test_the_digest_tells_splits_and_weights_apart() -> None:
         ({"weights": None}, "weights = None: are missing"),
         ({"loss": "mse"}, "loss = 'mse': is not known"),
         ({"loss": "cross_entropy"}, "y = 'float64': are not labels"),
-        ({"loss": "cross_entropy", "y": LABELS - 1}, "y = 'int64': are not labels"),
+        ({"loss": "cross_entropy", "y": LABELS - 1}, "y = 'int32': are not labels"),
         ({"x_test": X}, "y_test = None: is missing"),
         ({"y_test": Y}, "x_test = None: is missing"),
         ({"x_test": X, "y_test": Y[:3]}, r"y_test = \(3,\): does not match x_test"),

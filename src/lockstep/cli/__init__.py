@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,24 +20,56 @@ GROUPS = ("train", "compare", "runs", "recipes", "schedule", "data", "doctor")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; mistakes are told without a traceback."""
     parser = build_parser()
-    args, rest = parser.parse_known_args(argv)
+    words, fields = split_fields(sys.argv[1:] if argv is None else argv)
+    args, rest = parser.parse_known_args(words)
+    args.rest = rest + fields
     if not hasattr(args, "handler"):
         parser.print_help()
         return 2
-    if rest and not getattr(args, "takes_fields", False):
-        parser.error(f"unrecognized arguments: {' '.join(rest)}")
-    args.rest = rest
+    if args.rest and not getattr(args, "takes_fields", False):
+        parser.error(f"unrecognized arguments: {' '.join(args.rest)}")
     try:
         code: int = args.handler(args)
+        sys.stdout.flush()  # a reader that has gone is noticed here, not when Python ends
     except LockstepError as error:
-        print(f"lockstep: {error}", file=sys.stderr)
-        return error.exit_code
+        return _fail(str(error), error.exit_code)
     except KeyboardInterrupt:
-        print("lockstep: interrupted", file=sys.stderr)
-        return 130
+        return _fail("interrupted", 130)
     except BrokenPipeError:
-        sys.stderr.close()  # the reader has gone; nothing more to say
+        # nobody reads on: what is still in the buffer goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        return _fail(f"{error}. Check the path, its permissions and the disk.", 2)
+    except MemoryError as error:
+        return _fail(f"not enough memory ({error}). Give a smaller model or batch_size.", 2)
+    return code
+
+
+def split_fields(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words, and apart from them the dotted fields with their values, wherever they stand:
+    argparse would take the value of an option it does not know for the recipe.
+
+    >>> split_fields(["train", "--model.num_hiddens", "64", "timemachine-gru"])
+    (['train', 'timemachine-gru'], ['--model.num_hiddens', '64'])
+    """
+    words: list[str] = []
+    fields: list[str] = []
+    items = list(argv)
+    while items:
+        item = items.pop(0)
+        name, equals, _ = item.partition("=")
+        if not (name.startswith("--") and "." in name):
+            words.append(item)
+            continue
+        fields.append(item)
+        if not equals and items and not items[0].startswith("--"):
+            fields.append(items.pop(0))
+    return words, fields
+
+
+def _fail(message: str, code: int) -> int:
+    print(f"lockstep: {message}", file=sys.stderr)
     return code
 
 

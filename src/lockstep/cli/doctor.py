@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from pathlib import Path
 from typing import Any
+
+from lockstep.cli.output import print_json
 
 
 def register(subparsers: Any) -> None:
@@ -18,7 +19,7 @@ def register(subparsers: Any) -> None:
 def _doctor(args: argparse.Namespace) -> int:
     checks = [_python(), *_frameworks(), *_extras(), *_data(), _disk()]
     if args.json:
-        print(json.dumps([dict(zip(("what", "ok", "detail"), c, strict=True)) for c in checks]))
+        print_json([dict(zip(("what", "ok", "detail"), c, strict=True)) for c in checks])
     else:
         width = max(len(what) for what, _, _ in checks)
         for what, ok, detail in checks:
@@ -47,8 +48,9 @@ def _frameworks() -> list[tuple[str, bool, str]]:
             rows.append((name, True, f"{framework.version()} on {devices}"))
         except MissingError as error:
             rows.append((name, False, error.remedy))
-        except ImportError as error:
-            rows.append((name, False, f"is installed but does not import: {error}"))
+        except Exception as error:  # whatever a broken installation raises: that is what is asked
+            why = str(error) or type(error).__name__
+            rows.append((name, False, f"is installed but does not import: {why}"))
     return rows
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import json
 from typing import Any
+
+from lockstep.cli.output import print_json
 
 
 def register(subparsers: Any) -> None:
@@ -19,11 +20,14 @@ def _recipes(args: argparse.Namespace) -> int:
 
     if args.name:
         spec = recipes.get(args.name)
-        print(json.dumps(spec.to_dict()) if args.json else spec.to_toml(), end="")
+        if args.json:
+            print_json(spec.to_dict())
+        else:
+            print(spec.to_toml(), end="")
         return 0
     summaries = {name: recipes.summary(name) for name in recipes.RECIPES}
     if args.json:
-        print(json.dumps(summaries))
+        print_json(summaries)
         return 0
     width = max(len(name) for name in summaries)
     for name, text in summaries.items():

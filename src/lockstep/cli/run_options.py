@@ -73,7 +73,8 @@ def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     changes |= dotted_fields(args.rest)
     if "optimizer" in changes:
         # another kind keeps the clipping and decay that were set
-        common = {"clip_norm": spec.optimizer.clip_norm, "clip_value": spec.optimizer.clip_value}
+        names = ("clip_norm", "clip_value", "weight_decay")
+        common = {name: value for name in names if (value := getattr(spec.optimizer, name))}
         changes["optimizer"] = {"kind": changes["optimizer"], **common}
     spec = spec.with_fields(changes)
     return spec if args.lr is None else spec.with_lr(args.lr)
@@ -92,8 +93,8 @@ def dotted_fields(rest: list[str]) -> dict[str, str]:
             raise InputError("argument", item, "is not expected", "See `lockstep COMMAND --help`.")
         name, equals, value = item[2:].partition("=")
         if not equals:
-            value = next(items, "")
-            if not value or value.startswith("--"):
-                raise InputError(f"--{name}", value, "has no value", f"Write --{name} VALUE.")
+            value = next(items, "--")
+            if value.startswith("--"):
+                raise InputError(f"--{name}", None, "has no value", f"Write --{name} VALUE.")
         fields[name.replace("-", "_")] = value
     return fields

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
+import sys
 from pathlib import Path
 from typing import Any
+
+from lockstep.cli.output import print_json
+from lockstep.errors import LockstepError
+from lockstep.files import disk_error
 
 
 def register(subparsers: Any) -> None:
@@ -18,7 +22,13 @@ def register(subparsers: Any) -> None:
     show.add_argument("run", metavar="RUN", help="a run's folder or its name below runs/")
     show.add_argument("--against", metavar="RUN", help="list the fields in which two specs differ")
     show.add_argument("--report", action="store_true", help="write RUN/report.html")
-    show.add_argument("--plot", metavar="FILE", help="write the curves as PNG or SVG")
+    show.add_argument(
+        "--plot",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="write the curves as PNG or SVG (default: RUN/figures/curves.svg)",
+    )
     show.add_argument("--json", action="store_true")
     show.set_defaults(handler=_show)
 
@@ -33,12 +43,22 @@ def _runs(args: argparse.Namespace) -> int:
     from lockstep.report.terminal import print_runs
     from lockstep.training.directory import all_runs
 
-    rows = [_outline(directory) for directory in all_runs(Path(args.root))]
+    rows = [_row(directory) for directory in all_runs(Path(args.root))]
     if args.json:
-        print(json.dumps(rows))
+        print_json(rows)
     else:
         print_runs(rows, args.root)
     return 0
+
+
+def _row(directory: Any) -> dict[str, Any]:
+    """A run's outline; one that cannot be read is listed as such and hides no other."""
+    try:
+        return _outline(directory)
+    except LockstepError as error:
+        print(f"lockstep: {error}", file=sys.stderr)
+        blank = {"framework": "", "style": "", "status": "unreadable", "steps": 0, "metrics": {}}
+        return {"run": directory.path.name, **blank}
 
 
 def _outline(directory: Any) -> dict[str, Any]:
@@ -66,23 +86,26 @@ def _show(args: argparse.Namespace) -> int:
     if args.against:
         rows = diff(directory.spec, find(args.against).spec)
         if args.json:
-            print(json.dumps([{"field": n, "one": a, "other": b} for n, a, b in rows]))
+            print_json([{"field": n, "one": a, "other": b} for n, a, b in rows])
         else:
             terminal.print_diff(rows)
         return 0
     history = History(directory.events())
+    notes = sys.stderr if args.json else sys.stdout  # JSON stands alone
     if args.json:
-        print(json.dumps(_outline(directory) | {"spec": directory.spec.to_dict()}))
+        print_json(_outline(directory) | {"spec": directory.spec.to_dict()})
     else:
         terminal.print_run(directory, history)
-    if args.plot:
+    if args.plot is not None:
         from lockstep.report.figures import run_figure, save_figure
 
-        save_figure(run_figure(history, title=directory.path.name), Path(args.plot))
+        path = Path(args.plot or directory.path / "figures" / "curves.svg")
+        save_figure(run_figure(history, title=directory.path.name), path)
+        print(f"figure: {path}", file=notes)
     if args.report:
         from lockstep.report.page import write_run_page
 
-        print(f"report: {write_run_page(directory, history)}")
+        print(f"report: {write_run_page(directory, history)}", file=notes)
     return 0
 
 
@@ -101,7 +124,11 @@ def _generate(args: argparse.Namespace) -> int:
         )
     snapshot, _ = checkpoints.load(path)
     text = generate(assemble(directory.spec), snapshot.weights, args.prefix, args.num)
-    with (directory.path / "generated.txt").open("a") as file:
-        file.write(f"{text}\n")
+    kept = directory.path / "generated.txt"
+    try:
+        with kept.open("a") as file:
+            file.write(f"{text}\n")
+    except OSError as error:
+        raise disk_error(kept, error) from error
     print(text)
     return 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, changed, spec_from
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _tell(result: Result, args: argparse.Namespace) -> int:
     from lockstep.report.terminal import print_result
 
     if args.json:
-        print(json.dumps(result.to_dict()))
+        print_json(result.to_dict())
     else:
         print_result(result)
     if result.status == "interrupted":

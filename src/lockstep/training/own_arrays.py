@@ -66,6 +66,9 @@ def _function(reference: str) -> Callable[..., Any]:
         raise InputError("model.reference", reference, "is no Python file", "Check the path.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
+    folder = str(Path(file).parent)
+    if folder not in sys.path:
+        sys.path.append(folder)  # the model may import its neighbours, as a script may
     spec.loader.exec_module(module)
     found: Any = module
     for part in name.split("."):

@@ -149,8 +149,9 @@ class Training:
         """Take over the state after len(losses) more steps, and mind how fast they were."""
         count = len(losses)
         self.state, self.step, self.seconds = state, self.step + count, self.seconds + seconds
+        total = self.sums.loss
         for loss in losses:  # one by one: how a run is cut into calls changes no bit
-            self.sums.loss += loss * batch_size
-        self.sums.count += count * batch_size
+            total += loss * batch_size
+        self.sums.loss, self.sums.count = total, self.sums.count + count * batch_size
         # at most fourfold at once: the first call of a program may be the slowest by far
         self._pace = min(4 * max(self._pace, count), CALL_SECONDS * count / max(seconds, 1e-9) + 1)

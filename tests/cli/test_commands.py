@@ -1,0 +1,170 @@
+"""The commands without a run: help, version, recipes, doctor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import lockstep as ls
+from lockstep.frameworks import registry
+
+from .conftest import Command
+
+
+def test_help_names_every_command_and_the_exit_codes(lockstep: Command) -> None:
+    done = lockstep("--help")
+    assert done.code == 0
+    for command in (
+        "train", "resume", "compare", "runs", "show", "generate", "recipes", "schedule", "data",
+        "doctor",
+    ):  # fmt: skip
+        assert f"  {command} " in done.out
+    assert "exit codes: 0" in done.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["train", "resume", "compare", "runs", "show", "generate", "recipes", "schedule", "doctor"],
+)
+def test_every_command_has_help(lockstep: Command, command: str) -> None:
+    done = lockstep(command, "--help")
+    assert done.code == 0
+    assert done.out.startswith(f"usage: lockstep {command}")
+
+
+def test_version(lockstep: Command) -> None:
+    assert lockstep("--version").out == f"lockstep {ls.__version__}\n"
+
+
+def test_no_command(lockstep: Command) -> None:
+    done = lockstep()
+    assert done.code == 2
+    assert "usage: lockstep" in done.out + done.err
+
+
+@pytest.mark.parametrize(
+    ("argv", "words"),
+    [
+        (["trian"], "invalid choice: 'trian'"),
+        (["train"], "the following arguments are required: RECIPE"),
+        (["runs", "--all"], "unrecognized arguments: --all"),
+        (["runs", "--model.kind", "gru"], "unrecognized arguments: --model.kind gru"),
+        (["doctor", "now"], "unrecognized arguments: now"),
+        (["generate", "run", "--num", "many"], "invalid int value: 'many'"),
+    ],
+)
+def test_usage(lockstep: Command, argv: list[str], words: str) -> None:
+    done = lockstep(*argv)
+    assert done.code == 2
+    assert words in done.err
+
+
+# --- recipes --------------------------------------------------------------------------------------
+
+
+def test_recipes(lockstep: Command) -> None:
+    done = lockstep("recipes")
+    assert done.code == 0
+    lines = dict(line.split(maxsplit=1) for line in done.out.splitlines())
+    assert set(lines) == set(ls.recipes.RECIPES)
+    assert lines["timemachine-gru"].startswith("A GRU on The Time Machine")
+    assert lockstep("recipes", "--json").json.keys() == lines.keys()
+
+
+@pytest.mark.parametrize("name", ls.recipes.RECIPES)
+def test_one_recipe(lockstep: Command, name: str) -> None:
+    import tomllib
+
+    toml = lockstep("recipes", name).out
+    assert ls.RunSpec.from_dict(tomllib.loads(toml)) == ls.recipes.get(name)
+    assert toml.endswith("\n")
+    done = lockstep("recipes", name, "--json")
+    assert ls.RunSpec.from_dict(done.json) == ls.recipes.get(name)
+    assert done.out.endswith("\n")
+
+
+def test_an_unknown_recipe(mistake: Callable[..., str]) -> None:
+    assert "Did you mean 'fashion-mlp'?" in mistake("recipes", "fashion-mpl")
+
+
+# --- doctor ---------------------------------------------------------------------------------------
+
+
+def test_doctor(lockstep: Command) -> None:
+    done = lockstep("doctor")
+    assert done.code == 0
+    assert "\x1b" not in done.out
+    rows = {row["what"]: row for row in lockstep("doctor", "--json").json}
+    assert rows["python"]["ok"]
+    assert rows["numpy"]["ok"]
+    assert "cpu" in rows["numpy"]["detail"]
+    assert rows["data airfoil"]["ok"]
+    assert rows["disk"]["ok"]
+    for name in registry.names():
+        assert f"{name} " in done.out
+
+
+def test_doctor_says_how_to_get_what_is_missing(
+    lockstep: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "is_installed", lambda name: name == "numpy")
+    done = lockstep("doctor")
+    assert done.code == 0  # a framework may be missing by choice
+    assert "pip install 'lockstep-train[jax]'" in done.out
+
+
+@pytest.mark.parametrize("error", [ImportError("no libcudart"), OSError("no libc10"), RuntimeError])
+def test_doctor_survives_a_broken_framework(
+    lockstep: Command, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    real = registry.get
+
+    def get(name: str) -> object:
+        if name == "torch":
+            raise error
+        return real(name)
+
+    monkeypatch.setattr(registry, "get", get)
+    rows = {row["what"]: row for row in lockstep("doctor", "--json").json}
+    assert not rows["torch"]["ok"]
+    assert "does not import" in rows["torch"]["detail"]
+
+
+def test_doctor_minds_the_disk(lockstep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lockstep.cli import doctor
+
+    monkeypatch.setattr(doctor, "_disk", lambda: ("disk", False, "0.1 GiB free"))
+    assert lockstep("doctor").code == 2
+
+
+# --- whatever else goes wrong ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (PermissionError(13, "Permission denied", "runs"), "Permission denied"),
+        (MemoryError("Unable to allocate 21. TiB"), "memory"),
+    ],
+)
+def test_the_machines_limits_are_told_without_a_traceback(
+    mistake: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    said: str,
+) -> None:
+    def fail(*args: object) -> None:
+        raise error
+
+    monkeypatch.setattr("lockstep.recipes.get", fail)
+    assert said in mistake("recipes", "airfoil-linear")
+
+
+def test_ctrl_c(lockstep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lockstep.recipes.get", interrupt)
+    done = lockstep("recipes", "airfoil-linear")
+    assert (done.code, done.err) == (130, "lockstep: interrupted\n")
