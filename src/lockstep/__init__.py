@@ -42,15 +42,28 @@ _HOMES = {
         "lockstep.schedules",
     ),
 }
-_ROOMS = ("recipes", "schedules", "spec", "data", "models", "frameworks", "report")
+_ROOMS = ("errors", "recipes", "schedules", "spec", "data", "models", "frameworks", "report")
 
 if TYPE_CHECKING:
+    from lockstep import errors as errors
     from lockstep import recipes as recipes
     from lockstep.comparison import compare as compare
     from lockstep.frameworks.protocol import Snapshot as Snapshot
     from lockstep.own_task import own as own
     from lockstep.schedules import constant as constant
     from lockstep.schedules import cosine as cosine
+    from lockstep.schedules import cosine_restarts as cosine_restarts
+    from lockstep.schedules import exponential as exponential
+    from lockstep.schedules import factor as factor
+    from lockstep.schedules import inverse_time as inverse_time
+    from lockstep.schedules import join as join
+    from lockstep.schedules import linear as linear
+    from lockstep.schedules import multi_factor as multi_factor
+    from lockstep.schedules import one_cycle as one_cycle
+    from lockstep.schedules import plateau as plateau
+    from lockstep.schedules import polynomial as polynomial
+    from lockstep.schedules import square_root as square_root
+    from lockstep.schedules import triangular as triangular
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.training import resume as resume

@@ -18,6 +18,7 @@ FLOAT64 = 1e-9
 # float32 rounds at 6e-8, and every step builds on the roundings of those before.
 FLOAT32 = 1e-4
 
+SMALL = {"model__num_hiddens": 32}
 PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores that others use
 
 
@@ -27,8 +28,12 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
         pytest.param(recipe("airfoil-linear", max_steps=200), 0.2, id="airfoil"),
         pytest.param(recipe("fashion-mlp", max_steps=200), 0.4, id="mlp"),
         pytest.param(recipe("fashion-softmax", max_steps=50), 0.2, id="softmax"),
+        pytest.param(recipe("timemachine-rnn", max_steps=100, **SMALL), 0.05, id="rnn"),
+        pytest.param(recipe("timemachine-gru", max_steps=200, **SMALL), 0.1, id="gru before"),
         pytest.param(
-            recipe("timemachine-rnn", max_steps=100, model__num_hiddens=32), 0.05, id="rnn"
+            recipe("timemachine-gru", max_steps=200, model__reset="after", **SMALL),
+            0.1,
+            id="gru after",
         ),
     ],
 )
@@ -57,7 +62,7 @@ def test_float64_lenet(pooling: str) -> None:
 
 
 @PATIENT
-@pytest.mark.parametrize("reset", ["before", "after"])
+@pytest.mark.parametrize("reset", ["before", pytest.param("after", marks=pytest.mark.slow)])
 def test_gru_of_the_recipe(reset: str) -> None:
     """256 hidden units: 200 steps in float64, and the first 100 of them in float32."""
     spec = recipe("timemachine-gru", max_steps=200, model__reset=reset)

@@ -1,0 +1,93 @@
+"""Canonical arrays to a framework's own layout and back: nothing lost, every name the module's."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lockstep import models
+from lockstep.errors import InputError
+from lockstep.models.own import OwnNet
+from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax
+
+IMAGE = (28, 28)
+MODELS: dict[str, models.Model] = {
+    "linear": models.build(Linear(), (5,), 1),
+    "softmax": models.build(Softmax(), IMAGE, 10),
+    "mlp": models.build(MLP((7, 6)), (5,), 2),
+    "lenet max": models.build(LeNet("max"), IMAGE, 10),
+    "lenet avg": models.build(LeNet("avg"), IMAGE, 10),
+    "rnn": models.build(RNN(4), (), 28),
+    "gru after": models.build(GRU(4, "after"), (), 28),
+    "gru before": models.build(GRU(4, "before"), (), 28),
+}
+
+
+def weights(model: models.Model) -> dict[str, np.ndarray]:
+    """Every entry another number, biases too, so that an exchange shows."""
+    start = model.initial_weights(0)
+    return {n: np.arange(w.size, dtype=np.float64).reshape(w.shape) for n, w in start.items()}
+
+
+def native_shapes(framework: str, model: models.Model) -> tuple[Any, dict[str, tuple[int, ...]]]:
+    if framework == "torch":
+        pytest.importorskip("torch")
+        from lockstep.frameworks.torch import concise
+
+        built = concise.build(model)
+        return built.layout, {n: tuple(t.shape) for n, t in built.module.state_dict().items()}
+    pytest.importorskip("flax")
+    import jax
+    import jax.numpy as jnp
+    from flax import traverse_util
+
+    from lockstep.frameworks.jax import concise as flax_concise
+
+    made = flax_concise.build(model)
+    if made.recurrent:
+        inputs = (jnp.zeros((3, 2), jnp.int32), jnp.zeros((2, 4)))
+    elif isinstance(model, type(MODELS["lenet max"])):
+        inputs = (jnp.zeros((2, 28, 28)),)
+    else:
+        size = getattr(model, "num_inputs", None) or model.sizes[0]  # type: ignore[attr-defined]
+        inputs = (jnp.zeros((2, size)),)
+    params = jax.eval_shape(made.module.init, jax.random.key(0), *inputs)["params"]
+    flat = traverse_util.flatten_dict(params, sep="/")
+    return made.layout, {n: tuple(a.shape) for n, a in flat.items()}
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+@pytest.mark.parametrize("name", MODELS)
+def test_there_and_back(name: str, framework: str) -> None:
+    if (name, framework) == ("gru before", "torch"):
+        pytest.skip("torch.nn.GRU has no such form: see test_styles.py")
+    layout, shapes = native_shapes(framework, MODELS[name])
+    canonical = weights(MODELS[name])
+    native = layout.to_native(canonical)
+    assert {n: a.shape for n, a in native.items()} == shapes
+    back = layout.from_native(native)
+    assert set(back) == set(canonical)
+    for n, value in canonical.items():
+        np.testing.assert_array_equal(back[n], value)
+    slots = {f"mean/{n}": value for n, value in canonical.items()}
+    for n, value in layout.slots_from_native(layout.slots_to_native(slots)).items():
+        np.testing.assert_array_equal(value, slots[n])
+
+
+def test_torch_orders_its_gates_r_z_n() -> None:
+    pytest.importorskip("torch")
+    from lockstep.frameworks.torch import concise
+
+    canonical = weights(MODELS["gru after"])
+    native = concise.build(MODELS["gru after"]).layout.to_native(canonical)
+    z, r, h = np.split(canonical["w_h"], 3, axis=1)
+    np.testing.assert_array_equal(native["layer.weight_hh_l0"], np.concatenate([r.T, z.T, h.T]))
+
+
+@pytest.mark.parametrize("framework", ["torch", "jax"])
+def test_an_own_model_has_no_concise_form(framework: str) -> None:
+    own = OwnNet(lambda ops, w, x: x @ w["w"], {"w": np.zeros((2, 1))})
+    with pytest.raises(InputError, match=r"OwnNet.*--style scratch"):
+        native_shapes(framework, own)
