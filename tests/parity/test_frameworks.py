@@ -26,8 +26,8 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
     ("spec", "fall"),
     [
         pytest.param(recipe("airfoil-linear", max_steps=200), 0.2, id="airfoil"),
-        pytest.param(recipe("fashion-mlp", max_steps=200), 0.4, id="mlp"),
-        pytest.param(recipe("fashion-softmax", max_steps=50), 0.2, id="softmax"),
+        pytest.param(recipe("fashion-mlp", max_steps=200), 0.3, id="mlp"),
+        pytest.param(recipe("fashion-softmax", max_steps=50), 0.05, id="softmax"),
         pytest.param(recipe("timemachine-rnn", max_steps=100, **SMALL), 0.05, id="rnn"),
         pytest.param(recipe("timemachine-gru", max_steps=200, **SMALL), 0.1, id="gru before"),
         pytest.param(
@@ -84,11 +84,11 @@ def test_lenet_in_float32() -> None:
     about step 20 on any two float32 implementations then walk apart, so 0.3 would test nothing."""
     spec = recipe("fashion-lenet", max_steps=50, lr=0.02)
     oracle = losses(spec, precision="float64")
-    assert_fell(oracle, by=0.01)
+    assert_fell(oracle, by=0.005)
     for framework in OTHERS:
         path = losses(spec, precision="float32", framework=framework)
         assert_same_path(path, oracle, FLOAT32, framework)
-        assert_fell(path, by=0.01)
+        assert_fell(path, by=0.005)
 
 
 @pytest.mark.parametrize("framework", OTHERS)

@@ -188,3 +188,19 @@ def test_a_start_of_ones_own_survives_a_kill_before_the_first_checkpoint(tmp_pat
     with pytest.raises(Killed):
         ls.train(spec, out=tmp_path / "run", start=start, callbacks=[killed], event_steps=1)
     assert_same_run(whole, ls.resume(tmp_path / "run"))
+
+
+@pytest.mark.parametrize("path", ["jax", "jax-concise"])
+@pytest.mark.parametrize("optimizer", ["adam", "adadelta"])
+def test_float32_does_not_depend_on_what_ran_before(path: str, optimizer: str) -> None:
+    """A run in float64 allows JAX float64 for the whole process, and so for runs that follow."""
+    jax = pytest.importorskip("jax", reason="needs jax")
+    spec, before = small("airfoil", path, optimizer), jax.config.jax_enable_x64
+    try:
+        jax.config.update("jax_enable_x64", False)
+        alone = ls.train(spec)
+        jax.config.update("jax_enable_x64", True)
+        after = ls.train(spec)
+    finally:
+        jax.config.update("jax_enable_x64", before)
+    assert_same_run(alone, after)

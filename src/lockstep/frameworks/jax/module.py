@@ -126,7 +126,8 @@ def _make_step(ops: JaxOps, task: Task, spec: RunSpec, call: Call) -> Callable[.
         start = carry if task.carries_state else zero_carry(ops, task, rows.shape[0])
         (loss, carry), grads = gradient(w, start, x, y)
         grads, norm = clip(ops, spec.optimizer, grads)
-        state = concise.with_slots(rule.init(w), slots, t)
+        # powers of a whole number are float64 or float32 by a setting of the whole process
+        state = jax.tree.map(ops.floating, concise.with_slots(rule.init(w), slots, t))
         updates, state = rule.update(grads, state, w)
         w = {name: value + numbers[0] * updates[name] for name, value in w.items()}
         return w, concise.slots_of(state), carry, loss, norm
