@@ -8,7 +8,7 @@ import os
 # each other down a hundredfold, so every process computes with one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from hypothesis import settings  # noqa: E402
+from hypothesis import settings
 
 settings.register_profile("lockstep", deadline=None)  # a busy machine is not a failure
 settings.load_profile("lockstep")
