@@ -25,7 +25,6 @@ from lockstep.training.events import (
 from lockstep.training.history import History
 from lockstep.training.launch import WorkerError, follow
 from lockstep.training.machine import machine_facts
-from lockstep.training.own_arrays import save_own
 
 if TYPE_CHECKING:
     from lockstep.own_task import Own
@@ -102,9 +101,7 @@ def run_worker(
     tell = progress or (lambda name, event: None)
     outcome = Outcome(spec, directory)
     tell(label, "starting")
-    RunDirectory.create(directory, spec, machine_facts())
-    if own is not None:
-        save_own(directory, own)
+    RunDirectory.create(directory, spec, machine_facts(), own)
     silence = min(SILENCE, timeout)
     try:
         with closing(follow(directory, python=python, silence=silence, timeout=timeout)) as events:

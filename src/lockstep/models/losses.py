@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from lockstep.errors import InputError
+
 if TYPE_CHECKING:
     from lockstep.frameworks.protocol import Array, Ops
 
@@ -13,6 +15,9 @@ Loss = Callable[["Ops", "Array", "Array"], "Array"]
 
 def squared(ops: Ops, outputs: Array, y: Array) -> Array:
     """(y_hat - y)^2 / 2, summed over outputs: (B, O), (B, O) -> (B,)."""
+    if tuple(outputs.shape) != tuple(y.shape):  # or they would broadcast to something else
+        shapes = f"{tuple(outputs.shape)} against {tuple(y.shape)}"
+        raise InputError("model", shapes, "outputs and y differ in shape", "Make them equal.")
     error = outputs - y
     return ops.sum(error * error, axis=1) / 2
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import TextIO
 
 from lockstep.report.compare_progress import LiveCompareProgress, PlainCompareProgress
-from lockstep.report.progress import LiveProgress, PlainProgress, is_live
+from lockstep.report.progress import LiveProgress, PlainProgress, ending, is_live
 from lockstep.report.tables import (
     print_comparison,
     print_diff,
@@ -16,7 +16,7 @@ from lockstep.report.tables import (
     print_run,
     print_runs,
 )
-from lockstep.training.events import Event
+from lockstep.training.events import Event, RunDiverged
 
 
 def run_progress(file: TextIO | None = None) -> LiveProgress | PlainProgress:
@@ -35,12 +35,17 @@ def compare_progress(
 
 @contextmanager
 def show_progress(*, quiet: bool = False) -> Iterator[list[Callable[[Event], None]]]:
-    """The listeners that show a run's progress; none when quiet."""
+    """The listeners that show a run's progress; when quiet, only that it diverged."""
     if quiet:
-        yield []
+        yield [_tell_divergence]
         return
     with run_progress() as progress:
         yield [progress]
+
+
+def _tell_divergence(event: Event) -> None:
+    if isinstance(event, RunDiverged):
+        print(ending(event), file=sys.stderr)
 
 
 __all__ = [

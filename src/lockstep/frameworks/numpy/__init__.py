@@ -30,7 +30,10 @@ class NumpyFramework:
         return NumpyOps(precision)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
-        if task.native is not None or spec.style == "concise":
+        if task.native is not None:
+            kind = type(task.native).__name__
+            raise InputError("model", kind, "is not NumPy's", "Run it in its own framework.")
+        if spec.style == "concise":
             raise InputError(
                 "style", "concise", "numpy has no layers of its own", "Use --style scratch."
             )
