@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
+from lockstep.errors import MissingError
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import JaxProgram
 from lockstep.frameworks.protocol import Program
@@ -35,9 +36,7 @@ class JaxFramework:
     def compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.ops(spec.precision)
         if task.native is not None or spec.style == "concise":
-            from lockstep.frameworks.jax.module import module_program
-
-            return module_program(ops, task, spec)
+            return _module_program(ops, task, spec)
         return JaxProgram(
             ops,
             task,
@@ -46,6 +45,16 @@ class JaxFramework:
             sums=make_sums(ops, task),
             initial=initial_snapshot(task, spec),
         )
+
+
+def _module_program(ops: JaxOps, task: Task, spec: RunSpec) -> Program:
+    """Flax and Optax are imported only by the runs that use them."""
+    try:
+        from lockstep.frameworks.jax.module import module_program
+    except ModuleNotFoundError as error:
+        what = f"style = {spec.style!r}: needs {error.name}, which is not installed"
+        raise MissingError(what, "Install it with: pip install 'lockstep-train[jax]'") from error
+    return module_program(ops, task, spec)
 
 
 framework = JaxFramework()
