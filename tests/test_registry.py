@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+import lockstep as ls
 from lockstep.errors import InputError, MissingError
 from lockstep.frameworks import registry
 
@@ -45,3 +47,11 @@ def test_a_framework_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> N
     assert registry.installed() == []
     with pytest.raises(MissingError, match=r"'jax': is not installed.*pip install .*\[jax\]"):
         registry.get("jax")
+
+
+@pytest.mark.skipif(not registry.is_installed("jax"), reason="needs jax")
+def test_concise_jax_without_flax_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "lockstep.frameworks.jax.module", raising=False)
+    monkeypatch.setitem(sys.modules, "flax", None)  # as if it were not installed
+    with pytest.raises(MissingError, match=r"needs flax.*pip install .*\[jax\]"):
+        ls.train(ls.recipes.airfoil_linear(framework="jax", style="concise"))

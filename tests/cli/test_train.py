@@ -241,6 +241,7 @@ def test_a_loss_that_is_not_finite(lockstep: Command) -> None:
     again = lockstep("train", "airfoil-linear", "--lr", "1e30", "--out", "other", "--json")
     assert again.code == 3
     assert again.json["status"] == "diverged"
+    assert "lr 1e+30" in again.err  # told even when quiet
 
 
 def test_infinite_perplexity_is_still_json(lockstep: Command) -> None:

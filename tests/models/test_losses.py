@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from lockstep.errors import InputError
 from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.models.losses import LOSSES, cross_entropy, num_correct, squared
 
@@ -17,6 +18,11 @@ def test_squared_is_half_the_square_summed_over_outputs() -> None:
     outputs = np.array([[1.0, 2.0], [0.5, -1.0]])
     y = np.array([[0.0, 4.0], [0.5, -1.0]])
     assert squared(OPS, outputs, y).tolist() == [(1 + 4) / 2, 0.0]
+
+
+def test_squared_refuses_shapes_that_would_broadcast() -> None:
+    with pytest.raises(InputError, match=r"\(4, 3\) against \(4, 1\).*differ in shape"):
+        squared(OPS, np.zeros((4, 3)), np.zeros((4, 1)))
 
 
 @pytest.mark.parametrize("shape", [(6,), (3, 2)])
