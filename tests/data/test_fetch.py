@@ -105,7 +105,7 @@ def test_remote_false_stays_on_this_machine(cache):
 
 def test_unknown_names_are_refused_with_the_nearest():
     with pytest.raises(InputError, match="Did you mean 'fashion-mnist'"):
-        find("fashion-mnist")
+        find("fashion_mnist")
     with pytest.raises(InputError, match=r"Known: .*pip"):
         fetch("airfoil", place="conda")
 

@@ -189,7 +189,7 @@ def test_a_full_disk_is_told_plainly(cache, server, monkeypatch):
         path.write_bytes(raw[: len(raw) // 2])
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(cache_module, "_write_synced", mock_write)
+    monkeypatch.setattr("lockstep.files._write_synced", mock_write)
     server.send("/file-0.bin", GOOD)
     with pytest.raises(DiskError, match=r"no space left.*LOCKSTEP_CACHE") as it:
         fetch(source_at(server.address))
