@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 
 Tensor = torch.Tensor
+threshold_backward = torch.ops.aten.threshold_backward
 MAX_PLANES = 64  # planes of patches up to which copying them is cheaper than a convolution
 
 
@@ -40,14 +41,14 @@ class _PatchConvolution(torch.autograd.Function):
         y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(len(x), -1, -1), patches)
         best, winners = _largest(*y.view(len(x), 4, len(w), -1).unbind(1))
         best.clamp_(min=0)
-        ctx.save_for_backward(patches, _greater(best, 0.0), *winners)
+        ctx.save_for_backward(patches, best, *winners)
         ctx.shape = w.shape
         return best.view(len(x), len(w), height, width)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, None]:
-        patches, positive, *winners = ctx.saved_tensors
-        grad = grad.reshape(positive.shape) * positive  # (B, O, windows)
+        patches, best, *winners = ctx.saved_tensors
+        grad = threshold_backward(grad.reshape(best.shape), best, 0)  # ReLU's: (B, O, windows)
         batch, channels, windows = grad.shape
         d_y = grad.new_empty((batch, 4, channels, windows))
         _to_winners(grad, winners, *d_y.unbind(1))
@@ -117,7 +118,7 @@ def _largest(a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> tuple[Tensor, tuple[
     return torch.maximum(top, bottom), (_greater(b, a), _greater(d, c), _greater(bottom, top))
 
 
-def _greater(a: Tensor, b: Tensor | float) -> Tensor:
+def _greater(a: Tensor, b: Tensor) -> Tensor:
     """a > b as 1.0 and 0.0: made and multiplied four times as fast as booleans."""
     return torch.gt(a, b, out=torch.empty_like(a, memory_format=torch.contiguous_format))
 
