@@ -18,16 +18,23 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 Step = Callable[..., tuple["Weights", "Weights", "Weights", "Array", "Array"]]
+Call = Callable[["Weights", "Array", "Weights"], tuple["Array", "Weights"]]  # w, x, carry
+Update = Callable[..., tuple["Weights", "Weights"]]  # w, grads, slots, numbers, t
 
 
-def make_step(ops: Ops, task: Task, spec: RunSpec) -> Step:
+def make_step(
+    ops: Ops, task: Task, spec: RunSpec, call: Call | None = None, update: Update | None = None
+) -> Step:
     """step(weights, slots, carry, data, rows, numbers, t) -> weights, slots, carry, loss, norm.
 
-    `t` is the step's number, for those who count themselves; the rules here need none.
+    `call` is the model (the task's own unless given), `update` the optimizer (the rules over Ops
+    unless given). `t` is the step's number, for those who count themselves.
     """
+    call = call or model_call(ops, task)
+    update = update or rule_update(ops, spec)
 
     def batch_loss(w: Weights, carry: Weights, x: Array, y: Array) -> tuple[Array, Weights]:
-        outputs, carry = task.model.apply(ops, w, x, carry)
+        outputs, carry = call(w, x, carry)
         return ops.mean(task.loss(ops, outputs, y)), carry
 
     gradient = ops.value_and_grad(batch_loss)
@@ -42,27 +49,46 @@ def make_step(ops: Ops, task: Task, spec: RunSpec) -> Step:
         t: Any,
     ) -> tuple[Weights, Weights, Weights, Array, Array]:
         x, y = task.batch(ops, data, rows)
-        (loss, carry), grads = gradient(w, carry if task.carries_state else zeros(rows), x, y)
+        start = carry if task.carries_state else zero_carry(ops, task, rows.shape[0])
+        (loss, carry), grads = gradient(w, start, x, y)
         grads, norm = optimizers.clip(ops, spec.optimizer, grads)
-        w, slots = optimizers.update(ops, spec.optimizer, w, grads, slots, numbers)
+        w, slots = update(w, grads, slots, numbers, t)
         return w, slots, carry, loss, norm
-
-    def zeros(rows: Array) -> Weights:
-        return zero_carry(ops, task, rows.shape[0])
 
     return step
 
 
-def make_sums(ops: Ops, task: Task) -> Callable[..., tuple[Array, Array]]:
+def make_sums(ops: Ops, task: Task, call: Call | None = None) -> Callable[..., tuple[Array, Array]]:
     """sums(weights, data, rows) -> sum of losses, number correct (0 for regression)."""
+    call = call or model_call(ops, task)
 
     def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
         x, y = task.batch(ops, data, rows)
-        outputs, _ = task.model.apply(ops, w, x, zero_carry(ops, task, rows.shape[0]))
+        outputs, _ = call(w, x, zero_carry(ops, task, rows.shape[0]))
         loss = ops.sum(task.loss(ops, outputs, y))
         return loss, num_correct(ops, outputs, y) if task.classifies else loss * 0
 
     return sums
+
+
+def model_call(ops: Ops, task: Task) -> Call:
+    """The task's own model over Ops."""
+
+    def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        return task.model.apply(ops, w, x, carry)
+
+    return call
+
+
+def rule_update(ops: Ops, spec: RunSpec) -> Update:
+    """The optimizer's rule over Ops."""
+
+    def update(
+        w: Weights, grads: Weights, slots: Weights, numbers: Any, t: Any
+    ) -> tuple[Weights, Weights]:
+        return optimizers.update(ops, spec.optimizer, w, grads, slots, numbers)
+
+    return update
 
 
 def zero_carry(ops: Ops, task: Task, batch_size: int) -> Weights:

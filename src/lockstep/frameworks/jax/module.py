@@ -16,16 +16,12 @@ from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import JaxProgram
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Weights
-from lockstep.frameworks.step import initial_snapshot, zero_carry
-from lockstep.models.losses import num_correct
+from lockstep.frameworks.step import Call, Update, initial_snapshot, make_step, make_sums
 from lockstep.models.own import with_outputs
-from lockstep.optimizers import clip
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
-
-Call = Callable[[Weights, Array, Weights], tuple[Array, Weights]]
 
 
 @dataclass(frozen=True)
@@ -42,8 +38,8 @@ def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> JaxProgram:
         ops,
         task,
         spec,
-        step=_make_step(ops, task, spec, module.call),
-        sums=_make_sums(ops, task, module.call),
+        step=make_step(ops, task, spec, module.call, _optax_update(ops, spec)),
+        sums=make_sums(ops, task, module.call),
         initial=module.initial,
         layout=module.layout,
         notes=(f"flax and optax ({spec.optimizer.kind})",),
@@ -104,42 +100,16 @@ def _refuse_other_state(names: set[str]) -> None:
         )
 
 
-def _make_step(ops: JaxOps, task: Task, spec: RunSpec, call: Call) -> Callable[..., Any]:
+def _optax_update(ops: JaxOps, spec: RunSpec) -> Update:
     rule = concise.optimizer(spec.optimizer)
 
-    def batch_loss(w: Weights, carry: Weights, x: Array, y: Array) -> tuple[Array, Weights]:
-        outputs, carry = call(w, x, carry)
-        return ops.mean(task.loss(ops, outputs, y)), carry
-
-    gradient = ops.value_and_grad(batch_loss)
-
-    def step(
-        w: Weights,
-        slots: Weights,
-        carry: Weights,
-        data: Weights,
-        rows: Array,
-        numbers: Array,
-        t: Array,
-    ) -> tuple[Weights, Weights, Weights, Array, Array]:
-        x, y = task.batch(ops, data, rows)
-        start = carry if task.carries_state else zero_carry(ops, task, rows.shape[0])
-        (loss, carry), grads = gradient(w, start, x, y)
-        grads, norm = clip(ops, spec.optimizer, grads)
+    def update(
+        w: Weights, grads: Weights, slots: Weights, numbers: Array, t: Array
+    ) -> tuple[Weights, Weights]:
         # powers of a whole number are float64 or float32 by a setting of the whole process
         state = jax.tree.map(ops.floating, concise.with_slots(rule.init(w), slots, t))
         updates, state = rule.update(grads, state, w)
         w = {name: value + numbers[0] * updates[name] for name, value in w.items()}
-        return w, concise.slots_of(state), carry, loss, norm
+        return w, concise.slots_of(state)
 
-    return step
-
-
-def _make_sums(ops: JaxOps, task: Task, call: Call) -> Callable[..., tuple[Array, Array]]:
-    def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
-        x, y = task.batch(ops, data, rows)
-        outputs, _ = call(w, x, zero_carry(ops, task, rows.shape[0]))
-        loss = ops.sum(task.loss(ops, outputs, y))
-        return loss, num_correct(ops, outputs, y) if task.classifies else loss * 0
-
-    return sums
+    return update
