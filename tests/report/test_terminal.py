@@ -129,9 +129,14 @@ def test_real_runs_are_followed(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert "\x1b" not in printed.out
 
 
-def test_quiet_has_no_listeners() -> None:
+def test_quiet_tells_a_divergence_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     with terminal.show_progress(quiet=True) as listeners:
-        assert listeners == []
+        for listener in listeners:
+            listener(RunCompleted(step=9, seconds=1.0))
+            listener(RunDiverged(step=7, loss=float("nan"), lr=5.0, kept=6))
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err == "diverged: loss nan at step 7, lr 5; kept the state of step 6\n"
 
 
 def test_a_comparison_is_followed_row_by_row(monkeypatch: pytest.MonkeyPatch) -> None:
