@@ -10,7 +10,7 @@ import numpy as np
 
 from lockstep import optimizers
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
-from lockstep.frameworks.step import initial_snapshot, make_step, make_sums, zero_carry
+from lockstep.frameworks.step import device_data, initial_snapshot, make_step, make_sums, zero_carry
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -26,16 +26,19 @@ class EagerState:
     carry: Weights
 
 
+def fetched(log: list[tuple[Array, Array]]) -> dict[str, np.ndarray]:
+    """What `fetch` returns, from a (loss, gradient norm) pair for each step."""
+    values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
+    return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+
+
 class EagerProgram:
     """The one step of `step.py`, called once per row block entry."""
 
     def __init__(self, ops: Ops, task: Task, spec: RunSpec, notes: tuple[str, ...] = ()) -> None:
         self.notes = notes or ("eager steps",)
         self._ops, self._task, self._spec = ops, task, spec
-        self._data = {
-            split: {name: ops.asarray(value) for name, value in arrays.items()}
-            for split, arrays in task.splits.items()
-        }
+        self._data = device_data(ops, task)
         self._step = make_step(ops, task, spec)
         self._sums = make_sums(ops, task)
         self.initial = initial_snapshot(task, spec)
@@ -75,8 +78,7 @@ class EagerProgram:
         return EagerState(w, slots, carry), log
 
     def fetch(self, log: list[tuple[Array, Array]]) -> dict[str, np.ndarray]:
-        values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
-        return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+        return fetched(log)
 
     def evaluate(self, state: EagerState, split: str) -> Sums:
         loss = correct = 0.0

@@ -91,6 +91,14 @@ def rule_update(ops: Ops, spec: RunSpec) -> Update:
     return update
 
 
+def device_data(ops: Ops, task: Task) -> dict[str, Weights]:
+    """Every split's arrays as the framework's own, put there once."""
+    return {
+        split: {name: ops.asarray(value) for name, value in arrays.items()}
+        for split, arrays in task.splits.items()
+    }
+
+
 def zero_carry(ops: Ops, task: Task, batch_size: int) -> Weights:
     """The recurrent state at the start of a text."""
     return {name: ops.zeros(shape) for name, shape in task.model.carry_shapes(batch_size).items()}

@@ -19,7 +19,7 @@ from lockstep import optimizers
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Sums, Weights
-from lockstep.frameworks.step import zero_carry
+from lockstep.frameworks.step import device_data, zero_carry
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -54,10 +54,7 @@ class JaxProgram:
         self.initial = initial
         self._ops, self._task, self._spec = ops, task, spec
         self._layout = layout or Layout()
-        self._data = {
-            split: {name: ops.asarray(value) for name, value in arrays.items()}
-            for split, arrays in task.splits.items()
-        }
+        self._data = device_data(ops, task)
         self._capacity: dict[int, int] = {}
         self._run = jax.jit(self._loop(step))
         self._compiled: dict[tuple[int, ...], Callable[..., Any]] = {}

@@ -12,9 +12,10 @@ import torch
 from torch import nn
 
 from lockstep.errors import InputError
+from lockstep.frameworks.eager import fetched
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Arrays, Snapshot, Sums, Weights
-from lockstep.frameworks.step import initial_snapshot, zero_carry
+from lockstep.frameworks.step import device_data, initial_snapshot, zero_carry
 from lockstep.frameworks.torch import concise
 from lockstep.models.losses import num_correct
 from lockstep.models.own import with_outputs
@@ -79,10 +80,7 @@ class ModuleProgram:
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
         self._optimizer = concise.optimizer(self._parameters.values(), spec.optimizer)
         self._draws = task.native is not None
-        self._data = {
-            split: {name: ops.asarray(value) for name, value in arrays.items()}
-            for split, arrays in task.splits.items()
-        }
+        self._data = device_data(ops, task)
 
     def prepare(self, state: ModuleState, blocks: Sequence[np.ndarray]) -> None:
         """Nothing to compile."""
@@ -162,8 +160,7 @@ class ModuleProgram:
         return ModuleState(tensors, slots, carry)
 
     def fetch(self, log: list[tuple[Tensor, Tensor]]) -> dict[str, np.ndarray]:
-        values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
-        return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+        return fetched(log)
 
     def evaluate(self, state: ModuleState, split: str) -> Sums:
         self._module.load_state_dict(state.tensors)
