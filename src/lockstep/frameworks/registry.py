@@ -48,5 +48,5 @@ def check(name: str) -> None:
 def get(name: str) -> Framework:
     """The adapter of a framework, imported now."""
     check(name)
-    adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}").framework
+    adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}.adapter").framework
     return adapter

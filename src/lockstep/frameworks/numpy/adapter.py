@@ -1,0 +1,43 @@
+"""The NumPy adapter: the oracle, with gradient rules of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockstep.errors import InputError
+from lockstep.frameworks.eager import EagerProgram
+from lockstep.frameworks.numpy.ops import NumpyOps
+from lockstep.frameworks.protocol import Program
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+class NumpyFramework:
+    name = "numpy"
+    requirement = "numpy"
+
+    def version(self) -> str:
+        return np.__version__
+
+    def devices(self) -> list[str]:
+        return ["cpu"]
+
+    def ops(self, precision: str, fused: bool = True) -> NumpyOps:
+        return NumpyOps(precision)
+
+    def compile(self, task: Task, spec: RunSpec) -> Program:
+        if task.native is not None:
+            kind = type(task.native).__name__
+            raise InputError("model", kind, "is not NumPy's", "Run it in its own framework.")
+        if spec.style == "concise":
+            raise InputError(
+                "style", "concise", "numpy has no layers of its own", "Use --style scratch."
+            )
+        return EagerProgram(self.ops(spec.precision), task, spec)
+
+
+framework = NumpyFramework()
