@@ -34,16 +34,18 @@ def weights(model: models.Model) -> dict[str, np.ndarray]:
 def native_shapes(framework: str, model: models.Model) -> tuple[Any, dict[str, tuple[int, ...]]]:
     if framework == "torch":
         pytest.importorskip("torch")
-        from lockstep.frameworks.torch import concise
+        from lockstep.frameworks.torch import concise, layout
 
-        built = concise.build(model)
-        return built.layout, {n: tuple(t.shape) for n, t in built.module.state_dict().items()}
+        module, _ = concise.build(model)
+        shapes = {n: tuple(t.shape) for n, t in module.state_dict().items()}
+        return layout.layout(model), shapes
     pytest.importorskip("flax")
     import jax
     import jax.numpy as jnp
     from flax import traverse_util
 
     from lockstep.frameworks.jax import concise as flax_concise
+    from lockstep.frameworks.jax import layout as flax_layout
 
     made = flax_concise.build(model)
     if made.recurrent:
@@ -55,7 +57,7 @@ def native_shapes(framework: str, model: models.Model) -> tuple[Any, dict[str, t
         inputs = (jnp.zeros((2, size)),)
     params = jax.eval_shape(made.module.init, jax.random.key(0), *inputs)["params"]
     flat = traverse_util.flatten_dict(params, sep="/")
-    return made.layout, {n: tuple(a.shape) for n, a in flat.items()}
+    return flax_layout.layout(model), {n: tuple(a.shape) for n, a in flat.items()}
 
 
 @pytest.mark.parametrize("framework", ["torch", "jax"])
@@ -77,11 +79,10 @@ def test_there_and_back(name: str, framework: str) -> None:
 
 
 def test_torch_orders_its_gates_r_z_n() -> None:
-    pytest.importorskip("torch")
-    from lockstep.frameworks.torch import concise
+    from lockstep.frameworks.torch.layout import layout
 
     canonical = weights(MODELS["gru after"])
-    native = concise.build(MODELS["gru after"]).layout.to_native(canonical)
+    native = layout(MODELS["gru after"]).to_native(canonical)
     z, r, h = np.split(canonical["w_h"], 3, axis=1)
     np.testing.assert_array_equal(native["layer.weight_hh_l0"], np.concatenate([r.T, z.T, h.T]))
 

@@ -2,88 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lockstep import optimizers
-from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
-from lockstep.frameworks.step import device_data, initial_snapshot, make_step, make_sums, zero_carry
+from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
+from lockstep.frameworks.state import DeviceState, States
+from lockstep.frameworks.step import Step, device_data, initial_snapshot, make_step, make_sums
 
 if TYPE_CHECKING:
+    from lockstep.frameworks.layout import Layout
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
-
-@dataclass(frozen=True)
-class EagerState:
-    """Weights, optimizer slots and carried state as the framework's own arrays."""
-
-    weights: Weights
-    slots: Weights
-    carry: Weights
+Log = list[tuple[Array, Array]]  # (loss, gradient norm) of each step
 
 
-def fetched(log: list[tuple[Array, Array]]) -> dict[str, np.ndarray]:
-    """What `fetch` returns, from a (loss, gradient norm) pair for each step."""
+def fetched(log: Log) -> dict[str, np.ndarray]:
+    """What `fetch` returns."""
     values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
     return {"loss": values[:, 0], "grad_norm": values[:, 1]}
 
 
-class EagerProgram:
-    """The one step of `step.py`, called once per row block entry."""
+def evaluated(
+    ops: Ops, task: Task, split: str, sums: Callable[[Array], tuple[Array, Array]]
+) -> Sums:
+    """What `evaluate` returns, from `sums(rows)` of each batch."""
+    loss = correct = 0.0
+    for block in task.evaluation_rows(split):
+        for rows in ops.asarray(block):
+            part = sums(rows)
+            loss, correct = loss + float(part[0]), correct + float(part[1])
+    return Sums(loss, correct, task.count(split))
 
-    def __init__(self, ops: Ops, task: Task, spec: RunSpec, notes: tuple[str, ...] = ()) -> None:
-        self.notes = notes or ("eager steps",)
+
+class EagerProgram:
+    """`step` and `sums` of `step.py`, or compiled equals of them, called batch by batch."""
+
+    def __init__(
+        self,
+        ops: Ops,
+        task: Task,
+        spec: RunSpec,
+        *,
+        step: Step | None = None,
+        sums: Callable[..., tuple[Array, Array]] | None = None,
+        layout: Layout | None = None,
+        initial: Callable[[], Snapshot] | None = None,
+        notes: tuple[str, ...] = ("eager steps",),
+    ) -> None:
+        self.notes = notes
         self._ops, self._task, self._spec = ops, task, spec
         self._data = device_data(ops, task)
-        self._step = make_step(ops, task, spec)
-        self._sums = make_sums(ops, task)
-        self.initial = initial_snapshot(task, spec)
+        self._compiles = step is not None
+        self._step = step or make_step(ops, task, spec)
+        self._sums = sums or make_sums(ops, task)
+        self.initial = initial or initial_snapshot(task, spec)
+        states = States(ops, task, spec, layout)
+        self.load, self.dump = states.load, states.dump
+        self.restart_carry = states.restart_carry
 
-    def prepare(self, state: EagerState, blocks: Sequence[np.ndarray]) -> None:
-        """Nothing to compile."""
-
-    def load(self, snapshot: Snapshot) -> EagerState:
-        full = self._task.complete(snapshot, self._spec)
-        arrays = [
-            {name: self._ops.asarray(value) for name, value in group.items()}
-            for group in (full.weights, full.slots, full.carry)
-        ]
-        return EagerState(*arrays)
-
-    def dump(self, state: EagerState) -> Snapshot:
-        groups = [
-            {name: np.array(self._ops.to_numpy(value)) for name, value in group.items()}
-            for group in (state.weights, state.slots, state.carry)
-        ]
-        return Snapshot(*groups)
-
-    def restart_carry(self, state: EagerState) -> EagerState:
-        return replace(state, carry=zero_carry(self._ops, self._task, self._spec.batch_size))
+    def prepare(self, state: DeviceState, blocks: Sequence[np.ndarray]) -> None:
+        if self._compiles:  # once on a batch of each size
+            for rows in {block.shape[1]: block for block in blocks}.values():
+                self.fetch(self.steps(state, rows[:1], np.zeros(1), 0)[1])
 
     def steps(
-        self, state: EagerState, rows: np.ndarray, lrs: np.ndarray, first_step: int
-    ) -> tuple[EagerState, list[tuple[Array, Array]]]:
-        w, slots, carry = state.weights, state.slots, state.carry
-        numbers = optimizers.step_numbers(self._spec.optimizer, lrs, first_step).tolist()
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, Log]:
+        w, slots, carry = state
+        numbers: list[Any] = optimizers.step_numbers(self._spec.optimizer, lrs, first_step).tolist()
         log = []
         for i, batch in enumerate(self._ops.asarray(rows)):
             w, slots, carry, loss, norm = self._step(
                 w, slots, carry, self._data["train"], batch, numbers[i], first_step + i
             )
             log.append((loss, norm))
-        return EagerState(w, slots, carry), log
+        return DeviceState(w, slots, carry), log
 
-    def fetch(self, log: list[tuple[Array, Array]]) -> dict[str, np.ndarray]:
+    def fetch(self, log: Log) -> dict[str, np.ndarray]:
         return fetched(log)
 
-    def evaluate(self, state: EagerState, split: str) -> Sums:
-        loss = correct = 0.0
-        for block in self._task.evaluation_rows(split):
-            for rows in self._ops.asarray(block):
-                part = self._sums(state.weights, self._data[split], rows)
-                loss, correct = loss + float(part[0]), correct + float(part[1])
-        return Sums(loss, correct, self._task.count(split))
+    def evaluate(self, state: DeviceState, split: str) -> Sums:
+        def sums(rows: Array) -> tuple[Array, Array]:
+            return self._sums(state.weights, self._data[split], rows)
+
+        return evaluated(self._ops, self._task, split, sums)

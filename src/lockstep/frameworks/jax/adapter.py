@@ -8,7 +8,7 @@ import jax
 
 from lockstep.errors import MissingError
 from lockstep.frameworks.jax.ops import JaxOps
-from lockstep.frameworks.jax.program import JaxProgram
+from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import initial_snapshot, make_step, make_sums
 
@@ -37,7 +37,7 @@ class JaxFramework:
         ops = self.ops(spec.precision)
         if task.native is not None or spec.style == "concise":
             return _module_program(ops, task, spec)
-        return JaxProgram(
+        return jax_program(
             ops,
             task,
             spec,

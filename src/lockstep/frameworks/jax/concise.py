@@ -1,7 +1,7 @@
-"""The models as Flax layers, Optax's optimizers, and the way between both layouts.
+"""The models as Flax layers, and Optax's optimizers. layout.py has their arrays.
 
-Flax keeps images as (B, H, W, C) and kernels as (height, width, in, out). Its GRUCell has no
-recurrent bias for two of the gates, so the GRU is built from Dense layers, which have all.
+Flax's GRUCell has no recurrent bias for two of the gates, so the GRU is built from Dense layers,
+which have all.
 """
 
 from __future__ import annotations
@@ -11,26 +11,16 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 import optax
 from flax import linen as nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout
 from lockstep.frameworks.protocol import Array, Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.spec.parts import Adam, AdamW, OptimizerPart
-
-
-def _kernel(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(2, 3, 1, 0))  # OIHW -> HWIO
-
-
-def _kernel_back(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(3, 2, 0, 1))  # HWIO -> OIHW
 
 
 class Layers(nn.Module):
@@ -116,10 +106,9 @@ class LanguageModel(nn.Module):
 
 @dataclass(frozen=True)
 class Built:
-    """A Flax module with its layout; `recurrent` modules take and return a state."""
+    """A Flax module; `recurrent` modules take and return a state."""
 
     module: nn.Module
-    layout: Layout
     recurrent: bool = False
 
     def call(self, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
@@ -134,61 +123,14 @@ def build(model: Model) -> Built:
     """The Flax module that is the same model as `model`."""
     match model:
         case LinearNet(_, num_outputs):
-            return Built(Layers((num_outputs,)), Layout(tuple(_dense("w", "b", "fc1"))))
+            return Built(Layers((num_outputs,)))
         case MLPNet(sizes):
-            entries = [e for i in range(1, len(sizes)) for e in _dense(f"w{i}", f"b{i}", f"fc{i}")]
-            return Built(Layers(sizes[1:]), Layout(tuple(entries)))
+            return Built(Layers(sizes[1:]))
         case LeNetModel(pooling):
-            return Built(LeNet(pooling), _lenet_layout(3 if pooling == "max" else 2))
+            return Built(LeNet(pooling))
         case RecurrentNet():
-            return Built(LanguageModel(model), _recurrent_layout(model), recurrent=True)
+            return Built(LanguageModel(model), recurrent=True)
     raise InputError("model", type(model).__name__, "has no Flax form", "Use --style scratch.")
-
-
-def _dense(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
-
-
-def _lenet_layout(num_dense: int) -> Layout:
-    entries = []
-    for i in (1, 2):
-        entries.append(Entry(f"conv{i}_w", f"conv{i}/kernel", _kernel, _kernel_back))
-        entries.append(Entry(f"conv{i}_b", f"conv{i}/bias"))
-    for i in range(1, num_dense + 1):
-        entries += _dense(f"fc{i}_w", f"fc{i}_b", f"dense/fc{i}")
-    return Layout(tuple(entries))
-
-
-def _recurrent_layout(model: RecurrentNet) -> Layout:
-    entries = _dense("w_out", "b_out", "output")
-    if model.gates == 1:
-        entries += [*_dense("w_x", "b", "cell/i"), Entry("w_h", "cell/h/kernel")]
-    elif model.reset == "after":
-        entries += [*_dense("w_x", "b", "input"), *_dense("w_h", "b_h", "cell/hidden")]
-    else:
-        n = model.num_hiddens
-        entries += _dense("w_x", "b", "input")
-        return SplitLayout(
-            tuple(entries), split=("w_h", "cell/gates/kernel", "cell/candidate/kernel", 2 * n)
-        )
-    return Layout(tuple(entries))
-
-
-@dataclass(frozen=True)
-class SplitLayout(Layout):
-    """A layout with one canonical matrix in two native ones, side by side."""
-
-    split: tuple[str, str, str, int] = ("", "", "", 0)
-
-    def to_native(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        name, left, right, at = self.split
-        whole = arrays[name]
-        return super().to_native(arrays) | {left: whole[:, :at], right: whole[:, at:]}
-
-    def from_native(self, arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        name, left, right, _ = self.split
-        whole = np.concatenate([arrays[left], arrays[right]], axis=1)
-        return super().from_native(arrays) | {name: whole}
 
 
 def nested(flat: dict[str, Any]) -> dict[str, Any]:

@@ -11,9 +11,11 @@ import numpy as np
 from flax import errors, linen, nnx, traverse_util
 
 from lockstep.errors import InputError
+from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.jax import concise
+from lockstep.frameworks.jax.layout import layout
 from lockstep.frameworks.jax.ops import JaxOps
-from lockstep.frameworks.jax.program import JaxProgram
+from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.step import Call, Update, initial_snapshot, make_step, make_sums
@@ -31,10 +33,10 @@ class _Module:
     initial: Callable[[], Snapshot]
 
 
-def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> JaxProgram:
+def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> CompiledProgram:
     """The program of the task's own module, or of the concise form of its model."""
     module = _native(ops, task, spec) if task.native is not None else _concise(task, spec)
-    return JaxProgram(
+    return jax_program(
         ops,
         task,
         spec,
@@ -48,7 +50,7 @@ def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> JaxProgram:
 
 def _concise(task: Task, spec: RunSpec) -> _Module:
     built = concise.build(task.model)
-    return _Module(built.call, built.layout, initial_snapshot(task, spec))
+    return _Module(built.call, layout(task.model), initial_snapshot(task, spec))
 
 
 def _native(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:

@@ -36,7 +36,7 @@ class TorchFramework:
             return module_program(ops, task, spec)
         if spec.fused and linear_sgd.applies(task, spec):
             return linear_sgd.LinearSGDProgram(ops, task, spec)
-        return EagerProgram(ops, task, spec, self._notes(task, spec))
+        return EagerProgram(ops, task, spec, notes=self._notes(task, spec))
 
     def _notes(self, task: Task, spec: RunSpec) -> tuple[str, ...]:
         if not spec.fused:

@@ -1,20 +1,14 @@
-"""The models as torch.nn has them, torch.optim's optimizers, and the way between both layouts.
-
-PyTorch keeps linear weights as (out, in) and a GRU's gates in the order r, z, n.
-"""
+"""The models as torch.nn has them, and torch.optim's optimizers. layout.py has their arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout, same, turned
 from lockstep.frameworks.protocol import Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
@@ -26,124 +20,59 @@ Tensor = torch.Tensor
 Call = Callable[[nn.Module, Tensor, Weights], tuple[Tensor, Weights]]
 
 
-def _gates(array: np.ndarray) -> np.ndarray:
-    """z, r, h <-> r, z, n along the last axis: the same exchange in both directions."""
-    z, r, h = np.split(array, 3, axis=-1)
-    return np.concatenate([r, z, h], axis=-1)
-
-
-def _gates_turned(array: np.ndarray) -> np.ndarray:
-    return turned(_gates(array))  # canonical (in, 3H) -> native (3H, in)
-
-
-def _turned_gates(array: np.ndarray) -> np.ndarray:
-    return _gates(turned(array))  # native (3H, in) -> canonical (in, 3H)
-
-
-@dataclass(frozen=True)
-class Built:
-    module: nn.Module
-    call: Call
-    layout: Layout
-
-
-def plain_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return module(x), carry
-
-
-def build(model: Model) -> Built:
-    """The module that is the same model as `model`, with its layout."""
+def build(model: Model) -> tuple[nn.Module, Call]:
+    """The module that is the same model as `model`, and how it is called."""
     match model:
         case LinearNet(num_inputs, num_outputs):
-            return _layers([num_inputs, num_outputs], ["w"], ["b"])
+            return nn.Sequential(nn.Flatten(), nn.Linear(num_inputs, num_outputs)), _plain_call
         case MLPNet(sizes):
-            numbers = range(1, len(sizes))
-            return _layers(list(sizes), [f"w{i}" for i in numbers], [f"b{i}" for i in numbers])
+            return nn.Sequential(nn.Flatten(), *_dense(sizes)), _plain_call
         case LeNetModel(pooling):
-            return _lenet(pooling)
+            return _lenet(pooling), _image_call
         case RecurrentNet():
-            return _recurrent(model)
+            return _recurrent(model), _text_call
     raise InputError("model", type(model).__name__, "has no torch.nn form", "Use --style scratch.")
 
 
-def _layers(sizes: list[int], weights: list[str], biases: list[str]) -> Built:
-    modules: list[nn.Module] = [nn.Flatten()]
-    entries = []
-    for i, (w, b) in enumerate(zip(weights, biases, strict=True)):
-        if i:
-            modules.append(nn.ReLU())
-        entries += _linear(w, b, str(len(modules)))
-        modules.append(nn.Linear(sizes[i], sizes[i + 1]))
-    return Built(nn.Sequential(*modules), plain_call, Layout(tuple(entries)))
+def _dense(sizes: tuple[int, ...]) -> list[nn.Module]:
+    """Linear layers with ReLU between them."""
+    modules: list[nn.Module] = []
+    for i in range(1, len(sizes)):
+        modules += [nn.ReLU(), nn.Linear(sizes[i - 1], sizes[i])]
+    return modules[1:]
 
 
-def _linear(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}.weight", turned, turned), Entry(b, f"{native}.bias")]
-
-
-def _lenet(pooling: str) -> Built:
+def _lenet(pooling: str) -> nn.Module:
     if pooling == "max":
         features = [nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)]
         features += [nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
-        sizes = [400, 120, 84, 10]
-    else:
-        features = [nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2)]
-        features += [nn.Conv2d(20, 50, 5), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()]
-        sizes = [800, 128, 10]
-    entries = [
-        Entry("conv1_w", "0.weight"),
-        Entry("conv1_b", "0.bias"),
-        Entry("conv2_w", "3.weight"),
-        Entry("conv2_b", "3.bias"),
-    ]
-    modules: list[nn.Module] = list(features)
-    for i in range(1, len(sizes)):
-        if i > 1:
-            modules.append(nn.ReLU())
-        entries += _linear(f"fc{i}_w", f"fc{i}_b", str(len(modules)))
-        modules.append(nn.Linear(sizes[i - 1], sizes[i]))
-
-    def call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-        return module(x.unsqueeze(1)), carry  # (B, 1, 28, 28)
-
-    return Built(nn.Sequential(*modules), call, Layout(tuple(entries)))
+        return nn.Sequential(*features, *_dense((400, 120, 84, 10)))
+    features = [nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2)]
+    features += [nn.Conv2d(20, 50, 5), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()]
+    return nn.Sequential(*features, *_dense((800, 128, 10)))
 
 
-def _recurrent(model: RecurrentNet) -> Built:
+def _recurrent(model: RecurrentNet) -> nn.Module:
     v, n = model.vocab_size, model.num_hiddens
-    there, back = (turned, turned) if model.gates == 1 else (_gates_turned, _turned_gates)
-    mix = same if model.gates == 1 else _gates
-    entries = [
-        Entry("w_x", "layer.weight_ih_l0", there, back),
-        Entry("w_h", "layer.weight_hh_l0", there, back),
-        Entry("b", "layer.bias_ih_l0", mix, mix),
-        *_linear("w_out", "b_out", "output"),
-    ]
-    frozen: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    layer = nn.RNN(v, n) if model.gates == 1 else nn.GRU(v, n)
     if model.gates == 1:
-        layer: nn.Module = nn.RNN(v, n)
-        # the chapter's RNN has one bias: PyTorch's second stays at zero
         layer.get_parameter("bias_hh_l0").requires_grad_(False)
-        frozen = (("layer.bias_hh_l0", (n,)),)
-    elif model.reset == "after":
-        layer = nn.GRU(v, n)
-        entries.append(Entry("b_h", "layer.bias_hh_l0", mix, mix))
-    else:
-        raise InputError(
-            "model.reset",
-            model.reset,
-            "torch.nn.GRU applies the reset gate after the product",
-            "Use --model.reset after, or --style scratch.",
-        )
-    module = nn.ModuleDict({"layer": layer, "output": nn.Linear(n, v)})
+    return nn.ModuleDict({"layer": layer, "output": nn.Linear(n, v)})
 
-    def call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-        weight = module.get_parameter("output.weight")
-        hot = nn.functional.one_hot(x, v).to(weight.dtype)  # (T, B, V)
-        states, last = module.get_submodule("layer")(hot, carry["h"].unsqueeze(0))
-        return module.get_submodule("output")(states), {"h": last[0]}
 
-    return Built(module, call, Layout(tuple(entries), frozen))
+def _plain_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+    return module(x), carry
+
+
+def _image_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+    return module(x.unsqueeze(1)), carry  # (B, 1, 28, 28)
+
+
+def _text_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+    weight = module.get_parameter("output.weight")  # (V, H)
+    hot = nn.functional.one_hot(x, len(weight)).to(weight.dtype)  # (T, B, V)
+    states, last = module.get_submodule("layer")(hot, carry["h"].unsqueeze(0))
+    return module.get_submodule("output")(states), {"h": last[0]}
 
 
 # --- optimizers ---------------------------------------------------------------------------------

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
-from lockstep.frameworks.eager import EagerProgram, EagerState
+from lockstep.frameworks.eager import EagerProgram
+from lockstep.frameworks.state import DeviceState
 from lockstep.models.feedforward import LinearNet
 from lockstep.models.losses import squared
 from lockstep.spec import SGD
@@ -48,8 +49,8 @@ class LinearSGDProgram(EagerProgram):
         self._minus_y = -y[:, 0]
 
     def steps(
-        self, state: EagerState, rows: np.ndarray, lrs: np.ndarray, first_step: int
-    ) -> tuple[EagerState, Any]:
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, Any]:
         theta = torch.cat([state.weights["w"][:, 0], state.weights["b"]])
         size = max(1, BLOCK // (rows.shape[1] * self._x.shape[1]))
         log = [
@@ -57,7 +58,7 @@ class LinearSGDProgram(EagerProgram):
             for i in range(0, len(rows), size)
         ]
         weights = {"w": theta[:-1].reshape(-1, 1).clone(), "b": theta[-1:].clone()}
-        return EagerState(weights, {}, {}), log
+        return DeviceState(weights, {}, {}), log
 
     def _block(self, theta: Tensor, rows: np.ndarray, lrs: np.ndarray) -> tuple[Tensor, Tensor]:
         index = torch.from_numpy(rows.astype(np.int64))

@@ -1,25 +1,23 @@
-"""Programs of PyTorch modules: the concise style, and a person's own nn.Module."""
+"""PyTorch modules as programs: the concise style, and a person's own nn.Module."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-import numpy as np
 import torch
 from torch import nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.eager import fetched
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Arrays, Snapshot, Sums, Weights
-from lockstep.frameworks.step import device_data, initial_snapshot, zero_carry
+from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.protocol import Snapshot, Weights
+from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.torch import concise
-from lockstep.models.losses import num_correct
+from lockstep.frameworks.torch.layout import layout
 from lockstep.models.own import with_outputs
-from lockstep.optimizers import clip, slot_names
+from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:
     from lockstep.frameworks.torch.ops import TorchOps
@@ -29,127 +27,57 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 
 
-@dataclass(frozen=True)
-class ModuleState:
-    """A state_dict, the optimizer's slots by "slot/parameter", and carried state."""
-
-    tensors: Weights
-    slots: Weights
-    carry: Weights
-
-
 def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
     """The program of the task's own module, or of the concise form of its model."""
     if task.native is None:
-        built = concise.build(task.model)
-        start = initial_snapshot(task, spec)
-        return ModuleProgram(ops, task, spec, built.module, built.call, built.layout, start)
-    if not isinstance(task.native, nn.Module):
+        module, call = concise.build(task.model)
+        way, start = layout(task.model), initial_snapshot(task, spec)
+    else:
+        module, call, way = _own_copy(task.native), own_call, Layout()
+        own = {n: value.detach().cpu().numpy().copy() for n, value in module.state_dict().items()}
+        start = lambda: Snapshot(own)  # noqa: E731
+    draws = task.native is not None
+    return ModuleProgram(
+        ops,
+        task,
+        spec,
+        TorchModule(module.to(ops.dtype), call, spec, draws),
+        layout=way,
+        initial=start,
+        notes=("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})"),
+    )
+
+
+def _own_copy(module: object) -> nn.Module:
+    """A person's own stays as it is: runs start from it anew."""
+    if not isinstance(module, nn.Module):
         problem, remedy = "is not a torch.nn.Module", "Run it in its own framework."
-        raise InputError("model", type(task.native).__name__, problem, remedy)
-    module = copy.deepcopy(task.native)  # a person's own stays as it is: runs start from it anew
-    own = {name: value.detach().cpu().numpy().copy() for name, value in module.state_dict().items()}
-    return ModuleProgram(ops, task, spec, module, own_call, Layout(), lambda: Snapshot(own))
+        raise InputError("model", type(module).__name__, problem, remedy)
+    return copy.deepcopy(module)
 
 
 def own_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
     return with_outputs(module(x)), carry
 
 
-class ModuleProgram:
-    """torch.nn and torch.optim, step by step; between calls the state is kept apart."""
+class TorchModule:
+    """An nn.Module and its optimizer; `draws` says that it may draw random numbers itself."""
 
-    def __init__(
-        self,
-        ops: TorchOps,
-        task: Task,
-        spec: RunSpec,
-        module: nn.Module,
-        call: concise.Call,
-        layout: Layout,
-        initial: Callable[[], Snapshot],
-    ) -> None:
-        self.notes: tuple[str, ...] = (
-            "eager steps",
-            f"torch.nn and torch.optim ({spec.optimizer.kind})",
-        )
-        self.initial = initial
-        self._ops, self._task, self._spec = ops, task, spec
-        self._module = module.to(ops.dtype)
-        self._call, self._layout = call, layout
+    def __init__(self, module: nn.Module, call: concise.Call, spec: RunSpec, draws: bool) -> None:
+        self._module, self._call, self._spec, self._draws = module, call, spec, draws
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
         self._optimizer = concise.optimizer(self._parameters.values(), spec.optimizer)
-        self._draws = task.native is not None
-        self._data = device_data(ops, task)
 
-    def prepare(self, state: ModuleState, blocks: Sequence[np.ndarray]) -> None:
-        """Nothing to compile."""
-
-    def load(self, snapshot: Snapshot) -> ModuleState:
-        full = self._task.complete(snapshot, self._spec)
-        tensors = self._tensors(self._layout.to_native(full.weights))
-        slots = self._tensors(self._layout.slots_to_native(full.slots))
-        return ModuleState(tensors, slots, self._tensors(full.carry))
-
-    def _tensors(self, arrays: Arrays) -> Weights:
-        return {name: self._ops.asarray(value) for name, value in arrays.items()}
-
-    def dump(self, state: ModuleState) -> Snapshot:
-        tensors, slots, carry = (
-            {name: tensor.detach().cpu().numpy().copy() for name, tensor in group.items()}
-            for group in (state.tensors, state.slots, state.carry)
-        )
-        weights = self._layout.from_native(tensors)
-        return Snapshot(weights, self._layout.slots_from_native(slots), carry)
-
-    def restart_carry(self, state: ModuleState) -> ModuleState:
-        return replace(state, carry=zero_carry(self._ops, self._task, self._spec.batch_size))
-
-    def steps(
-        self, state: ModuleState, rows: np.ndarray, lrs: np.ndarray, first_step: int
-    ) -> tuple[ModuleState, list[tuple[Tensor, Tensor]]]:
-        self._install(state, first_step)
-        self._module.train()
-        carry, log = state.carry, []
-        with torch.random.fork_rng([], enabled=self._draws):
-            for i, batch in enumerate(self._ops.asarray(rows)):
-                if self._draws:  # a module that draws for itself draws the same after a resume
-                    seed = self._spec.seed * 1_000_003 + first_step + i
-                    torch.default_generator.manual_seed(seed % 2**63)
-                loss, norm, carry = self._step(batch, carry, float(lrs[i]))
-                log.append((loss, norm))
-        return self._extract(carry), log
-
-    def _step(self, rows: Tensor, carry: Weights, lr: float) -> tuple[Tensor, Tensor, Weights]:
-        x, y = self._task.batch(self._ops, self._data["train"], rows)
-        if not self._task.carries_state:
-            carry = zero_carry(self._ops, self._task, len(rows))
-        outputs, carry = self._call(self._module, x, carry)
-        loss = self._task.loss(self._ops, outputs, y).mean()
-        self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()
-        grads = {
-            n: torch.zeros_like(p) if p.grad is None else p.grad
-            for n, p in self._parameters.items()
-        }
-        grads, norm = clip(self._ops, self._spec.optimizer, grads)
+    def install(self, weights: Weights, slots: Weights, step: int) -> None:
+        self._module.load_state_dict(weights)
         for name, parameter in self._parameters.items():
-            parameter.grad = grads[name]
-        for group in self._optimizer.param_groups:
-            group["lr"] = lr
-        self._optimizer.step()
-        return loss.detach(), norm, {n: t.detach() for n, t in carry.items()}
-
-    def _install(self, state: ModuleState, step: int) -> None:
-        self._module.load_state_dict(state.tensors)
-        for name, parameter in self._parameters.items():
-            own = {s: state.slots[f"{s}/{name}"].clone() for s in slot_names(self._spec.optimizer)}
+            own = {s: slots[f"{s}/{name}"].clone() for s in slot_names(self._spec.optimizer)}
             self._optimizer.state[parameter] = concise.optimizer_state(
                 self._spec.optimizer, own, step
             )
 
-    def _extract(self, carry: Weights) -> ModuleState:
-        tensors = {n: t.detach().clone() for n, t in self._module.state_dict().items()}
+    def extract(self) -> tuple[Weights, Weights]:
+        weights = {n: t.detach().clone() for n, t in self._module.state_dict().items()}
         slots = {
             f"{slot}/{name}": value
             for name, parameter in self._parameters.items()
@@ -157,22 +85,34 @@ class ModuleProgram:
                 self._spec.optimizer, self._optimizer.state[parameter]
             ).items()
         }
-        return ModuleState(tensors, slots, carry)
+        return weights, slots
 
-    def fetch(self, log: list[tuple[Tensor, Tensor]]) -> dict[str, np.ndarray]:
-        return fetched(log)
+    def gradient(
+        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, step: int
+    ) -> tuple[Tensor, Weights, Weights]:
+        self._module.train()
+        with torch.random.fork_rng([], enabled=self._draws):
+            if self._draws:  # a module that draws for itself draws the same after a resume
+                seed = self._spec.seed * 1_000_003 + step
+                torch.default_generator.manual_seed(seed % 2**63)
+            outputs, carry = self._call(self._module, x, carry)
+        value = loss(outputs)
+        own = self._parameters.values()
+        found = torch.autograd.grad(value, list(own), allow_unused=True)
+        grads = {
+            n: torch.zeros_like(p) if g is None else g
+            for (n, p), g in zip(self._parameters.items(), found, strict=True)
+        }
+        return value.detach(), {n: t.detach() for n, t in carry.items()}, grads
 
-    def evaluate(self, state: ModuleState, split: str) -> Sums:
-        self._module.load_state_dict(state.tensors)
+    def update(self, grads: Weights, lr: float) -> None:
+        for name, parameter in self._parameters.items():
+            parameter.grad = grads[name]
+        for group in self._optimizer.param_groups:
+            group["lr"] = lr
+        self._optimizer.step()
+
+    def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
         self._module.eval()
-        loss = correct = 0.0
         with torch.no_grad():
-            for block in self._task.evaluation_rows(split):
-                for rows in self._ops.asarray(block):
-                    x, y = self._task.batch(self._ops, self._data[split], rows)
-                    carry = zero_carry(self._ops, self._task, len(rows))
-                    outputs, _ = self._call(self._module, x, carry)
-                    loss += float(self._task.loss(self._ops, outputs, y).sum())
-                    if self._task.classifies:
-                        correct += float(num_correct(self._ops, outputs, y))
-        return Sums(loss, correct, self._task.count(split))
+            return self._call(self._module, x, carry)

@@ -1,0 +1,108 @@
+"""Programs of layers and optimizers that keep their state inside, step by step.
+
+Between calls the state is kept apart, so that the one given stays valid: it is put into the module
+when a call begins and taken out when it ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from lockstep.frameworks.eager import Log, evaluated, fetched
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
+from lockstep.frameworks.state import DeviceState, States
+from lockstep.frameworks.step import device_data, make_sums, zero_carry
+from lockstep.optimizers import clip
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+class NativeModule(Protocol):
+    """A framework's own layers with its own optimizer. All names are native ones; slots are keyed
+    "slot/parameter", with the slot's name as ours."""
+
+    def install(self, weights: Weights, slots: Weights, step: int) -> None:
+        """Take on copies of these; `step` updates have been made so far."""
+
+    def extract(self) -> tuple[Weights, Weights]:
+        """Copies of the weights and slots."""
+
+    def gradient(
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+    ) -> tuple[Array, Weights, Weights]:
+        """In training mode, loss(outputs) of a batch, the new carry, and the gradient of every
+        trained parameter (zeros for one that was not used), all detached."""
+
+    def update(self, grads: Weights, lr: float) -> None:
+        """One step of the optimizer along these gradients."""
+
+    def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        """In evaluation mode, without gradients."""
+
+
+class ModuleProgram:
+    """The program of a `NativeModule`."""
+
+    def __init__(
+        self,
+        ops: Ops,
+        task: Task,
+        spec: RunSpec,
+        module: NativeModule,
+        *,
+        layout: Layout,
+        initial: Callable[[], Snapshot],
+        notes: tuple[str, ...],
+    ) -> None:
+        self.notes, self.initial = notes, initial
+        self._ops, self._task, self._spec, self._module = ops, task, spec, module
+        self._data = device_data(ops, task)
+        self._sums = make_sums(ops, task, lambda w, x, carry: module.outputs(x, carry))
+        states = States(ops, task, spec, layout)
+        self.load, self.dump = states.load, states.dump
+        self.restart_carry = states.restart_carry
+
+    def prepare(self, state: DeviceState, blocks: Sequence[np.ndarray]) -> None:
+        """Nothing to compile."""
+
+    def steps(
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, Log]:
+        self._module.install(state.weights, state.slots, first_step)
+        carry, log = state.carry, []
+        for i, batch in enumerate(self._ops.asarray(rows)):
+            loss, norm, carry = self._step(batch, carry, float(lrs[i]), first_step + i)
+            log.append((loss, norm))
+        return DeviceState(*self._module.extract(), carry), log
+
+    def _step(
+        self, rows: Array, carry: Weights, lr: float, step: int
+    ) -> tuple[Array, Array, Weights]:
+        x, y = self._task.batch(self._ops, self._data["train"], rows)
+        if not self._task.carries_state:
+            carry = zero_carry(self._ops, self._task, len(rows))
+
+        def loss(outputs: Array) -> Array:
+            return self._ops.mean(self._task.loss(self._ops, outputs, y))
+
+        value, carry, grads = self._module.gradient(loss, x, carry, step)
+        grads, norm = clip(self._ops, self._spec.optimizer, grads)
+        self._module.update(grads, lr)
+        return value, norm, carry
+
+    def fetch(self, log: Log) -> dict[str, np.ndarray]:
+        return fetched(log)
+
+    def evaluate(self, state: DeviceState, split: str) -> Sums:
+        self._module.install(state.weights, state.slots, 0)
+
+        def sums(rows: Array) -> tuple[Array, Array]:
+            return self._sums(state.weights, self._data[split], rows)
+
+        return evaluated(self._ops, self._task, split, sums)
