@@ -19,9 +19,8 @@ def register(subparsers: Any) -> None:
     add_run_options(parser, framework=False)
     parser.add_argument(
         "--frameworks",
-        default="all",
         metavar="A,B",
-        help="numpy,torch,jax (default: all installed)",
+        help="numpy,torch,jax or all (default: those installed or with an environment)",
     )
     parser.add_argument("--steps", type=int, metavar="N", help="how many steps (default: 200)")
     parser.add_argument(
@@ -34,6 +33,14 @@ def register(subparsers: Any) -> None:
     parser.set_defaults(handler=_compare)
 
 
+def _names(text: str | None) -> list[str] | None:
+    from lockstep.frameworks import registry
+
+    if text is None:
+        return None
+    return registry.names() if text == "all" else [name for name in text.split(",") if name]
+
+
 def _compare(args: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
@@ -42,7 +49,7 @@ def _compare(args: argparse.Namespace) -> int:
     from lockstep.report.terminal import compare_progress
 
     spec = spec_from(args)
-    names = None if args.frameworks == "all" else [n for n in args.frameworks.split(",") if n]
+    names = _names(args.frameworks)
     if args.timeout is not None and not args.timeout > 0:
         raise InputError("timeout", args.timeout, "must be positive", "Give seconds, such as 600.")
     quiet = args.quiet or args.json

@@ -38,10 +38,14 @@ def _python() -> tuple[str, bool, str]:
 
 def _frameworks() -> list[tuple[str, bool, str]]:
     from lockstep.errors import MissingError
-    from lockstep.frameworks import registry
+    from lockstep.frameworks import environments, registry
 
     rows = []
     for name in registry.names():
+        environment = environments.Environment(name)
+        if not registry.is_installed(name) and environment.state == "whole":
+            rows.append((name, True, f"in its own environment, {environment.path}"))
+            continue
         try:
             framework = registry.get(name)
             devices = ", ".join(framework.devices())

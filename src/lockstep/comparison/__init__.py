@@ -21,7 +21,7 @@ from lockstep.comparison.running import Outcome, Progress, run_worker
 from lockstep.comparison.verdict import Verdict
 from lockstep.errors import InputError, LockstepError, RunDirectoryError, unknown
 from lockstep.files import disk_error, write_whole
-from lockstep.frameworks import registry
+from lockstep.frameworks import environments, registry
 from lockstep.spec import OwnData, RunSpec
 from lockstep.training.machine import machine_facts
 
@@ -45,13 +45,13 @@ def compare(
     timeout: float = TIMEOUT,
     interpreters: Mapping[str, str] | None = None,
 ) -> Comparison:
-    """Carry out `spec` in each framework (all installed, unless named) and judge their paths.
+    """Carry out `spec` in each framework (all usable here, unless named) and judge their paths.
 
     `tolerance` is that of the loss, relative; 1e-9 in float64 and 1e-4 in float32 unless given.
     `steps` bounds the run; without it the spec's max_steps or else 200 does. `progress(label,
     event)` hears every event, and a status as text when a framework starts and ends. `interpreters`
-    names the Python of frameworks that live in an environment of their own. The page,
-    comparison.json and a run directory for each framework are written below `out`.
+    names a Python for frameworks that are neither here nor in an environment of their own. The
+    page, comparison.json and a run directory for each framework are written below `out`.
     """
     names = _names(spec, frameworks)
     limits = verdict.tolerances(spec.precision, tolerance)
@@ -61,7 +61,7 @@ def compare(
 
     def go(label: str, run: RunSpec) -> Outcome:
         path = folder / ("oracle" if label == ORACLE else label)
-        python = (interpreters or {}).get(label, sys.executable)
+        python = sys.executable if label == ORACLE else (interpreters or {}).get(label)
         return run_worker(
             run, own, path, timeout=timeout, label=label, progress=progress, python=python
         )
@@ -88,7 +88,7 @@ def compare(
 
 
 def _names(spec: RunSpec, frameworks: Iterable[str] | None) -> list[str]:
-    names = list(dict.fromkeys(frameworks)) if frameworks is not None else registry.installed()
+    names = list(dict.fromkeys(frameworks)) if frameworks is not None else environments.usable()
     for name in names:
         if name not in registry.names():
             raise unknown("framework", name, registry.names())

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.errors import RunDirectoryError
+from lockstep.errors import MissingError, RunDirectoryError
+from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Arrays
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
@@ -95,21 +95,27 @@ def run_worker(
     timeout: float,
     label: str,
     progress: Progress | None = None,
-    python: str = sys.executable,
+    python: str | None = None,
 ) -> Outcome:
-    """Carry out `spec` in a process of its own; a failure is an outcome, not an exception."""
+    """Carry out `spec` in a process of its own; a failure is an outcome, not an exception.
+
+    `python` is the interpreter, the framework's own unless given."""
     tell = progress or (lambda name, event: None)
     outcome = Outcome(spec, directory)
     tell(label, "starting")
     RunDirectory.create(directory, spec, machine_facts(), own)
     silence = min(SILENCE, timeout)
     try:
+        python = python or environments.interpreter(spec.framework)
         with closing(follow(directory, python=python, silence=silence, timeout=timeout)) as events:
             for event in events:
                 outcome(event)
                 tell(label, event)
     except WorkerError as error:
         outcome.status, outcome.problem, outcome.log = error.status, error.message, error.log
+        outcome.exit_code = error.exit_code
+    except MissingError as error:
+        outcome.status, outcome.problem = "missing", str(error)
         outcome.exit_code = error.exit_code
     except RunDirectoryError as error:  # e.g. the worker's log of another version
         outcome.status, outcome.problem = "failed", str(error)

@@ -34,19 +34,20 @@ def installed() -> list[str]:
     return [name for name in names() if is_installed(name)]
 
 
-def check(name: str) -> None:
-    """Raise unless the framework is known and installed."""
+def check_known(name: str) -> None:
+    """Raise unless there is an adapter of that name."""
     if name not in names():
         raise unknown("framework", name, names())
-    if not is_installed(name):
-        raise MissingError(
-            f"framework = {name!r}: is not installed",
-            f"Install it with: pip install 'lockstep-train[{name}]'",
-        )
 
 
 def get(name: str) -> Framework:
     """The adapter of a framework, imported now."""
-    check(name)
+    check_known(name)
+    if not is_installed(name):
+        raise MissingError(
+            f"framework = {name!r}: is not installed",
+            f"Install it with: pip install 'lockstep-train[{name}]', "
+            f"or give it an environment of its own: lockstep env create {name}",
+        )
     adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}.adapter").framework
     return adapter

@@ -21,6 +21,7 @@ from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
+from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
 from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
@@ -49,10 +50,14 @@ def train(
 
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
-    the weights drawn from the seed.
+    the weights drawn from the seed. A framework that is not installed here runs in its own
+    environment (`lockstep env create NAME`), out of reach of callbacks.
     """
     if out is not None:
         refuse_taken(Path(out), spec)  # at once, not after the data is loaded
+    if not registry.is_installed(spec.framework):
+        refuse_callbacks(spec, callbacks)
+        return train_elsewhere(spec, own, out, listeners, event_steps, start)
     ready = _make_ready(spec, own)
     directory = None
     if out is not None:
@@ -79,6 +84,9 @@ def resume(
     spec = spec or before
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
+    if not registry.is_installed(spec.framework):
+        refuse_callbacks(spec, callbacks)
+        return resume_elsewhere(directory, own, spec, listeners, event_steps)
     path = checkpoints.newest(directory.checkpoint_folder)
     snapshot, facts = checkpoints.load(path) if path else (None, {})
     ready = _make_ready(spec, own)

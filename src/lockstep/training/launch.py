@@ -11,11 +11,13 @@ import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from types import FrameType
 from typing import IO
 
-import lockstep
 from lockstep.errors import InputError, LockstepError
+from lockstep.frameworks import environments
 from lockstep.training.events import Event, from_json
 from lockstep.training.worker import WORKER_VARIABLE
 
@@ -41,11 +43,14 @@ def follow(
     python: str = sys.executable,
     silence: float = 300.0,
     timeout: float = 3600.0,
+    event_steps: int = 0,
+    forward_interrupts: bool = False,
 ) -> Generator[Event, None, None]:
     """Carry out the run of `directory` in a process of its own, and give its events as they come.
 
     At most `silence` seconds may pass without an event, and `timeout` in all. However the loop over
-    the events ends, the process ends too. What it printed is in DIRECTORY/worker.log.
+    the events ends, the process ends too. What it printed is in DIRECTORY/worker.log. With
+    `forward_interrupts` a first Ctrl-C lets the worker save its run and end by itself.
     """
     if os.environ.get(WORKER_VARIABLE):
         raise InputError(
@@ -53,12 +58,13 @@ def follow(
             "Put the calls of a script that defines a model under: if __name__ == '__main__'.",
         )  # fmt: skip
     log = directory / "worker.log"
-    process = _start(directory, python, log)
+    process = _start(directory, python, log, event_steps)
     lines: queue.Queue[bytes] = queue.Queue()
     reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
     reader.start()
     try:
-        yield from _events(process, lines, log, silence, timeout)
+        with _forwarding(process) if forward_interrupts else nullcontext():
+            yield from _events(process, lines, log, silence, timeout)
     finally:
         _end(process)
         reader.join(GRACE)
@@ -66,9 +72,9 @@ def follow(
             process.stdout.close()
 
 
-def _start(directory: Path, python: str, log: Path) -> subprocess.Popen[bytes]:
+def _start(directory: Path, python: str, log: Path, event_steps: int) -> subprocess.Popen[bytes]:
     # -P: a file in the current folder must not stand in for a package
-    command = [python, "-P", "-m", "lockstep.training.worker", str(directory)]
+    command = [python, "-P", "-m", "lockstep.training.worker", str(directory), str(event_steps)]
     try:
         with log.open("ab") as errors:
             return subprocess.Popen(
@@ -76,21 +82,34 @@ def _start(directory: Path, python: str, log: Path) -> subprocess.Popen[bytes]:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=_environment(),
+                env=environments.variables(python) | {WORKER_VARIABLE: "1"},
+                start_new_session=True,  # a terminal's Ctrl-C reaches it through its parent only
             )
     except OSError as error:
         message = f"python = {python!r}: cannot be started ({error.strerror}). Check the path."
         raise WorkerError("missing", message) from error
 
 
-def _environment() -> dict[str, str]:
-    """This process's, with the way to this source tree where Lockstep is not installed."""
-    variables = os.environ | {WORKER_VARIABLE: "1"}
-    root = Path(lockstep.__file__).resolve().parent.parent
-    if root.name not in ("site-packages", "dist-packages"):
-        paths = [str(root), os.environ.get("PYTHONPATH", "")]
-        variables["PYTHONPATH"] = os.pathsep.join(path for path in paths if path)
-    return variables
+@contextmanager
+def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+    """While inside, the first SIGINT goes to the worker alone; the second ends the loop here."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may handle signals
+        return
+    asked = False
+
+    def handle(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        process.send_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _read(stream: IO[bytes], lines: queue.Queue[bytes]) -> None:

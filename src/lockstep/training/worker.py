@@ -1,6 +1,7 @@
-"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY`.
+"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY [STEPS]`.
 
-The run is the one described in DIRECTORY/spec.toml. Every event goes to stdout as one line of JSON,
+The run is the one described in DIRECTORY/spec.toml; STEPS asks for an event at every multiple of
+it. Every event goes to stdout as one line of JSON,
 and nothing else does: what a framework prints goes to stderr. A mistake that a person can mend is
 the last line, {"error": ..., "kind": ..., "exit_code": ...}. The process ends when its parent does.
 """
@@ -28,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
     stream = take_stdout()
     end_with_parent()
     try:
-        carry_out(Path(argv[0]), stream)
+        carry_out(Path(argv[0]), stream, int(argv[1]) if len(argv) > 1 else 0)
     except LockstepError as error:
         last = {"error": str(error), "kind": type(error).__name__, "exit_code": error.exit_code}
         print(json.dumps(last), file=stream, flush=True)
@@ -38,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(folder: Path, stream: TextIO) -> None:
+def carry_out(folder: Path, stream: TextIO, event_steps: int = 0) -> None:
     """Record the machine, then train (or go on) and send every event."""
     from lockstep.frameworks import registry
     from lockstep.training import resume
@@ -53,7 +54,7 @@ def carry_out(folder: Path, stream: TextIO) -> None:
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     content = json.dumps(facts, indent=2, default=str).encode()
     write_whole(folder / "machine.json", content)
-    resume(folder, listeners=[send])
+    resume(folder, listeners=[send], event_steps=event_steps)
 
 
 def take_stdout() -> TextIO:
