@@ -14,6 +14,7 @@ import torch.nn.functional as F
 Tensor = torch.Tensor
 threshold_backward = torch.ops.aten.threshold_backward
 MAX_PLANES = 64  # planes of patches up to which copying them is cheaper than a convolution
+GROUP = 4  # images in one product: fewer are too small to be fast, more leave the cache
 
 
 def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
@@ -29,45 +30,51 @@ def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int)
 class _PatchConvolution(torch.autograd.Function):
     """The four convolution outputs of every pooling window as one product over shared patches.
 
-    A window of 2 x 2 outputs sees (h+1) x (w+1) inputs. With S those inputs for all windows,
-    (B, C (h+1) (w+1), windows), and W the kernel at its four places in them, Y = W S + b is
-    (B, 4, O, windows), and pooling compares four contiguous blocks. No gradient for x.
+    A window of 2 x 2 outputs sees (h+1) x (w+1) inputs. With S those inputs for all windows of g
+    images, (B/g, C (h+1) (w+1), g windows), and W the kernel at its four places in them,
+    Y = W S + b is (B/g, 4, O, g windows), and pooling compares four contiguous blocks. No gradient
+    for x.
     """
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-        patches, (height, width) = _window_patches(x, w.shape[2], w.shape[3], padding)
+        patches, shape = _window_patches(x, w.shape[2], w.shape[3], padding)
         kernel = _four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
-        y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(len(x), -1, -1), patches)
-        best, winners = _largest(*y.view(len(x), 4, len(w), -1).unbind(1))
+        groups, channels = len(patches), len(w)
+        y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(groups, -1, -1), patches)
+        best, winners = _largest(*y.view(groups, 4, channels, -1).unbind(1))
         best.clamp_(min=0)
         ctx.save_for_backward(patches, best, *winners)
         ctx.shape = w.shape
-        return best.view(len(x), len(w), height, width)
+        by_image = best.view(groups, channels, len(x) // groups, -1).transpose(1, 2)
+        return by_image.reshape(len(x), channels, *shape)
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[None, Tensor, Tensor, None]:
         patches, best, *winners = ctx.saved_tensors
-        grad = threshold_backward(grad.reshape(best.shape), best, 0)  # ReLU's: (B, O, windows)
-        batch, channels, windows = grad.shape
-        d_y = grad.new_empty((batch, 4, channels, windows))
+        groups, channels, windows = best.shape
+        by_group = grad.reshape(groups, len(grad) // groups, channels, -1).transpose(1, 2)
+        grad = threshold_backward(by_group.reshape(best.shape), best, 0)  # ReLU's
+        d_y = grad.new_empty((groups, 4, channels, windows))
         _to_winners(grad, winners, *d_y.unbind(1))
-        d_kernel = torch.bmm(d_y.view(batch, 4 * channels, windows), patches.transpose(1, 2)).sum(0)
+        d_y = d_y.view(groups, 4 * channels, windows)
+        d_kernel = torch.bmm(d_y, patches.transpose(1, 2)).sum(0)
         return None, _from_four_places(d_kernel, ctx.shape), grad.sum((0, 2)), None
 
 
 def _window_patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tuple[int, int]]:
     """S: input (2p + i, 2q + j) for every window (p, q) and place (i, j) in what it sees."""
+    group = GROUP if len(x) % GROUP == 0 else 1
     x = F.pad(x, (padding,) * 4)
     height, width = (x.shape[2] - h + 1) // 2, (x.shape[3] - w + 1) // 2
     # even and odd rows and columns apart: every plane is then made of contiguous runs
     even_odd = x[:, :, : x.shape[2] // 2 * 2, : x.shape[3] // 2 * 2]
-    even_odd = even_odd.unflatten(3, (-1, 2)).unflatten(2, (-1, 2))
-    even_odd = even_odd.permute(0, 1, 3, 5, 2, 4).contiguous()  # (B, C, 2, 2, H/2, W/2)
-    planes = even_odd.unfold(4, height, 1).unfold(5, width, 1)  # (B, C, 2, 2, I/2, J/2, h, w)
-    planes = planes.permute(0, 1, 4, 2, 5, 3, 6, 7).flatten(4, 5).flatten(2, 3)
-    planes = planes[:, :, : h + 1, : w + 1]
-    return planes.reshape(len(x), -1, height * width), (height, width)
+    even_odd = even_odd.unflatten(3, (-1, 2)).unflatten(2, (-1, 2)).unflatten(0, (-1, group))
+    even_odd = even_odd.permute(0, 2, 4, 6, 1, 3, 5).contiguous()  # (B/g, C, 2, 2, g, H/2, W/2)
+    planes = even_odd.unfold(5, height, 1).unfold(6, width, 1)  # (..., g, I/2, J/2, h, w)
+    planes = planes.permute(0, 1, 5, 2, 6, 3, 4, 7, 8).flatten(4, 5).flatten(2, 3)
+    planes = planes[:, :, : h + 1, : w + 1]  # (B/g, C, h+1, w+1, g, h, w)
+    return planes.reshape(len(x) // group, -1, group * height * width), (height, width)
 
 
 def _four_places(w: Tensor) -> Tensor:
