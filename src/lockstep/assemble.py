@@ -10,7 +10,7 @@ from lockstep import models
 from lockstep.data import airfoil, fashion_mnist, generated
 from lockstep.data.examples import Examples
 from lockstep.data.plans import ExamplePlan, WindowPlan
-from lockstep.data.text import load_timemachine
+from lockstep.data.text import VOCABULARY_SIZE, load_timemachine
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES, cross_entropy, squared
 from lockstep.own_task import Own
@@ -39,6 +39,23 @@ def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = 
     return task
 
 
+def model_of(spec: RunSpec) -> models.Model:
+    """The model alone, without its data.
+
+    >>> from lockstep import recipes
+    >>> model_of(recipes.airfoil_linear())
+    LinearNet(num_inputs=5, num_outputs=1)
+    """
+    match spec.data:
+        case Airfoil():
+            return models.build(spec.model, (5,), 1)
+        case FashionMNIST():
+            return models.build(spec.model, (28, 28), 10)
+        case TimeMachine():
+            return models.build(spec.model, (), VOCABULARY_SIZE)
+    raise InputError("model.kind", "own", "is known to its own code only", "Name a built-in model.")
+
+
 def _airfoil(spec: RunSpec, part: Airfoil) -> Task:
     if part.source == "real":
         examples = airfoil.load(part.max_examples, dtype="float64")
@@ -47,7 +64,7 @@ def _airfoil(spec: RunSpec, part: Airfoil) -> Task:
     return Task(
         splits={"train": {"x": examples.x, "y": examples.y}},
         batch=example_batch,
-        model=models.build(spec.model, examples.x.shape[1:], 1),
+        model=model_of(spec),
         loss=squared,
         plan=_example_plan(spec, part, len(examples)),
         facts=_facts(examples),
@@ -63,7 +80,7 @@ def _images(spec: RunSpec, part: FashionMNIST, progress: Progress | None) -> Tas
     return Task(
         splits={"train": {"x": x, "y": y}, "test": {"x": test.x, "y": test.y}},
         batch=image_batch,
-        model=models.build(spec.model, (28, 28), 10),
+        model=model_of(spec),
         loss=cross_entropy,
         plan=_example_plan(spec, part, len(x)),
         facts=_facts(train),
@@ -79,7 +96,7 @@ def _text(spec: RunSpec, part: TimeMachine, progress: Progress | None) -> Task:
     return Task(
         splits={"train": {"tokens": text.tokens}},
         batch=WindowBatch(part.window),
-        model=models.build(spec.model, (), len(text.vocabulary)),
+        model=model_of(spec),
         loss=cross_entropy,
         plan=plan,
         facts=_facts(text),

@@ -51,16 +51,18 @@ def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) 
 
 def spec_from(args: argparse.Namespace) -> RunSpec:
     """The spec that a command line describes."""
+    # the style is the recipe's to know: it may choose the model's form by it
+    return changed(described(args.run, **({"style": args.style} if args.style else {})), args)
+
+
+def described(run: str, **fields: Any) -> RunSpec:
+    """The spec of a recipe (with `fields`), or of a TOML or JSON file."""
     from lockstep import recipes
     from lockstep.spec import RunSpec
 
-    if args.run in recipes.RECIPES or Path(args.run).suffix not in (".toml", ".json"):
-        # the style is the recipe's to know: it may choose the model's form by it
-        style = {"style": args.style} if args.style else {}
-        spec = recipes.get(args.run, **style)
-    else:
-        spec = RunSpec.from_file(args.run)
-    return changed(spec, args)
+    if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
+        return recipes.get(run, **fields)
+    return RunSpec.from_file(run)
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

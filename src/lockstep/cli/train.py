@@ -18,6 +18,7 @@ def register(subparsers: Any) -> None:
     train = subparsers.add_parser("train", help="train a recipe or a TOML file")
     add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
+    train.add_argument("--start", metavar="FILE", help="weights to start from (see convert)")
     _add_output_options(train)
     train.set_defaults(handler=_train)
 
@@ -33,13 +34,17 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(args: argparse.Namespace) -> int:
+    from lockstep.assemble import model_of
+    from lockstep.frameworks.protocol import Snapshot
     from lockstep.training import train
     from lockstep.training.directory import free_path
+    from lockstep.training.weights import load_weights
 
     spec = spec_from(args)
     out = Path(args.out) if args.out else free_path(spec)
+    start = Snapshot(load_weights(args.start, model_of(spec))) if args.start else None
     with _progress(args) as listeners:
-        result = train(spec, out=out, listeners=listeners)
+        result = train(spec, out=out, listeners=listeners, start=start)
     return _tell(result, args)
 
 

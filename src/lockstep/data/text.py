@@ -20,6 +20,7 @@ from lockstep.errors import InputError
 
 UNKNOWN = "<unk>"
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
+VOCABULARY_SIZE = 1 + len(LETTERS)
 
 
 @dataclass(frozen=True)

@@ -11,11 +11,14 @@ import hashlib
 import json
 import os
 import sys
+import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import lockstep
 from lockstep.errors import MissingError
+from lockstep.files import disk_error
 from lockstep.frameworks import registry
 
 MARKER = "lockstep-environment.json"
@@ -51,12 +54,12 @@ class Environment:
         if not self.path.exists():
             return "none"
         try:
-            made = json.loads((self.path / MARKER).read_text())
-        except (OSError, ValueError):
+            made = json.loads((self.path / MARKER).read_text())["constraints"]
+        except (OSError, ValueError, KeyError, TypeError):
             return "unfinished"
         if not self.python.exists():  # e.g. the Python it was made with is gone
             return "unfinished"
-        return "whole" if made.get("constraints") == digest(self.framework) else "outdated"
+        return "whole" if made == digest(self.framework) else "outdated"
 
 
 def names() -> list[str]:
@@ -85,26 +88,33 @@ def interpreter(name: str) -> str:
     environment = Environment(name)
     if environment.state == "whole":
         return str(environment.python)
-    what = {
-        "none": "is not installed here, and has no environment",
-        "unfinished": "has an environment that was never finished",
-        "outdated": "has an environment of other versions",
+    again = f"Make it anew with: lockstep env create {name}"
+    what, remedy = {
+        "none": ("has no environment", registry.how_to_get(name)),
+        "unfinished": ("its environment was never finished", again),
+        "outdated": ("its environment is of other versions", again),
     }[environment.state]
-    remedy = f"Make one with: lockstep env create {name}"
-    raise MissingError(f"framework = {name!r}: {what}", remedy)
+    raise MissingError(f"framework = {name!r}: is not installed here, and {what}", remedy)
 
 
 def variables(python: str) -> dict[str, str]:
     """The environment variables under which `python` finds this very Lockstep."""
     package = Path(lockstep.__file__).resolve().parent
-    installed = package.parent.name in ("site-packages", "dist-packages")
-    if not installed:
-        paths = [str(package.parent), os.environ.get("PYTHONPATH", "")]
-    elif python == sys.executable:
-        return dict(os.environ)
-    else:
-        paths = [str(_link(package))]
-    return os.environ | {"PYTHONPATH": os.pathsep.join(path for path in paths if path)}
+    own = package.parent
+    crowded = own.name in ("site-packages", "dist-packages") or (own / "numpy").exists()
+    if python == sys.executable:
+        return dict(os.environ) if crowded else _with_paths(str(own), os.environ)
+    others = {k: v for k, v in os.environ.items() if k != "PYTHONHOME"}  # it is this Python's
+    return _with_paths(str(_link(package) if crowded else own), others, without=own)
+
+
+def _with_paths(
+    first: str, variables: Mapping[str, str], without: Path | None = None
+) -> dict[str, str]:
+    """The variables with `first` before the paths that a person named."""
+    named = [path for path in variables.get("PYTHONPATH", "").split(os.pathsep) if path]
+    kept = [path for path in named if Path(path).resolve() != without]
+    return {**variables, "PYTHONPATH": os.pathsep.join([first, *kept])}
 
 
 def _link(package: Path) -> Path:
@@ -112,14 +122,18 @@ def _link(package: Path) -> Path:
     must not reach an interpreter with other versions."""
     place = folder() / ".lockstep" / hashlib.sha256(str(package).encode()).hexdigest()[:12]
     link = place / package.name
-    if not link.exists():
-        place.mkdir(parents=True, exist_ok=True)
-        fresh = place / f".{os.getpid()}"
-        fresh.symlink_to(package, target_is_directory=True)
-        fresh.replace(link)
+    try:
+        if not link.exists():
+            place.mkdir(parents=True, exist_ok=True)
+            fresh = place / f".{uuid.uuid4().hex}"
+            fresh.symlink_to(package, target_is_directory=True)
+            fresh.replace(link)
+    except OSError as error:
+        raise disk_error(place, error, "set LOCKSTEP_ENVIRONMENTS to another folder") from error
     return place
 
 
 def digest(name: str) -> str:
-    """Names the constraints that a framework's environment is made from."""
-    return hashlib.sha256((CONSTRAINTS / f"{name}.txt").read_bytes()).hexdigest()
+    """Names the constraints that an environment is made from; "" where there are none."""
+    constraints = CONSTRAINTS / f"{name}.txt"
+    return hashlib.sha256(constraints.read_bytes()).hexdigest() if constraints.exists() else ""

@@ -6,12 +6,13 @@ import fcntl
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lockstep.errors import LockstepError, MissingError
@@ -40,17 +41,17 @@ def create(name: str, tell: Tell = lambda part, text: None) -> Environment:
     """Make the environment of a framework; nothing is done if it is there and whole."""
     environment = Environment(name)
     _check_name(name)
-    with _locked(name):
+    with _locked(name, tell) as lock:
         if environment.state == "whole":
             return environment
         begin = time.monotonic()
+        base = _base_python(name)
         _clear(environment.path)
         tell(0.0, "making the environment")
-        base = _base_python(name)
-        _run([base, "-m", "venv", str(environment.path)], name)
-        _install(environment, tell)
+        _run([base, "-m", "venv", str(environment.path)], name, lock)
+        _install(environment, lock, tell)
         tell(0.97, "importing it")
-        _run([str(environment.python), "-P", "-c", f"import {name}"], name)
+        _run([str(environment.python), "-P", "-c", f"import {name}"], name, lock)
         marker = {
             "framework": name,
             "constraints": digest(name),
@@ -95,29 +96,47 @@ def _base_python(name: str) -> str:
     return found
 
 
-def _install(environment: Environment, tell: Tell) -> None:
+def _install(environment: Environment, lock: int, tell: Tell) -> None:
     requirements = CONSTRAINTS / f"{environment.framework}.txt"
     total = sum(1 for line in requirements.read_text().splitlines() if line and line[0] != "#")
     seen = 0
 
     def hear(line: str) -> None:
         nonlocal seen
-        word, _, rest = line.strip().partition(" ")
-        what = Path(rest.partition(" (from")[0].partition(":")[0]).name
-        if word in ("Collecting", "Processing", "Requirement"):
+        verb, what = _heard(line)
+        if verb in ("collecting", "processing", "requirement"):
             seen += 1
-        elif word == "Installing":  # a quarter of the time, in which pip says nothing
+        elif what == "collected packages":  # a quarter of the time, in which pip says nothing
             seen = total
-        if word in ("Collecting", "Processing", "Downloading", "Installing"):
-            tell(0.02 + 0.7 * min(seen / total, 1.0), f"{word.lower()} {what}")
+        if verb in ("collecting", "processing", "downloading", "installing"):
+            tell(0.02 + 0.7 * min(seen / total, 1.0), f"{verb} {what}")
 
-    command = [str(environment.python), "-m", "pip", "install", "--no-input"]
+    command = [str(environment.python), "-m", "pip", "install", "--no-input", "--no-color"]
     command += ["--disable-pip-version-check", "-r", str(requirements)]
-    _run(command, environment.framework, hear)
+    _run(command, environment.framework, lock, hear)
 
 
-def _run(command: list[str], name: str, hear: Callable[[str], None] = lambda line: None) -> None:
-    """Run a program and hand on its lines; it ends with whatever ends this, and in time."""
+def _heard(line: str) -> tuple[str, str]:
+    """What pip is doing, and to what.
+
+    >>> _heard("  Downloading https://host/torch-2.13.0-cp311.whl (190 MB)")
+    ('downloading', 'torch-2.13.0-cp311.whl')
+    >>> _heard("Collecting numpy==2.4.6 (from -r jax.txt (line 13))")
+    ('collecting', 'numpy==2.4.6')
+    >>> _heard("Installing collected packages: numpy, jax")
+    ('installing', 'collected packages')
+    """
+    verb, *rest = line.split() or [""]
+    if verb == "Installing":  # "build dependencies: started" comes long before the packages
+        return "installing", " ".join(rest[:2]).rstrip(":")
+    return verb.lower(), rest[0].rpartition("/")[2] if rest else ""
+
+
+def _run(
+    command: list[str], name: str, lock: int, hear: Callable[[str], None] = lambda line: None
+) -> None:
+    """Run a program and hand on its lines. An error or Ctrl-C here ends it, and its time does; if
+    this process is killed it keeps the lock until it has ended, so that no other is in its way."""
     lines: list[str] = []
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     process = subprocess.Popen(
@@ -129,8 +148,11 @@ def _run(command: list[str], name: str, hear: Callable[[str], None] = lambda lin
         errors="replace",
         env=clean,
         cwd=folder(),
+        pass_fds=(lock,),
+        process_group=0,  # with what it starts itself: it can be ended as a whole
     )
-    limit = threading.Timer(SECONDS, process.kill)
+    begin = time.monotonic()
+    limit = threading.Timer(SECONDS, _kill, [process])
     limit.start()
     try:
         assert process.stdout is not None
@@ -138,20 +160,27 @@ def _run(command: list[str], name: str, hear: Callable[[str], None] = lambda lin
             lines.append(line.rstrip())
             hear(line)
         if process.wait():
-            late = [] if limit.is_alive() else [f"ended after {SECONDS:g} s"]
-            raise EnvironmentFailed(_why(name, command, lines + late))
+            late = time.monotonic() - begin >= SECONDS
+            end = f"was not done after {SECONDS:g} s" if late else f"exit code {process.returncode}"
+            raise EnvironmentFailed(_why(name, command, lines, end))
     finally:
         limit.cancel()
-        process.kill()
+        _kill(process)
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
 
 
-def _why(name: str, command: list[str], lines: list[str]) -> str:
+def _kill(process: subprocess.Popen[str]) -> None:
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _why(name: str, command: list[str], lines: list[str], end: str) -> str:
     said = [line for line in lines if line.startswith("ERROR")] or lines[-8:]
     what = "pip" if "pip" in command else Path(command[0]).name
-    told = "\n  ".join(said)
+    told = "\n  ".join([*said, end])
     return (
         f"framework = {name!r}: its environment could not be made, {what} said:\n  {told}\n"
         f"Check the network and the disk, then again: lockstep env create {name}"
@@ -159,7 +188,7 @@ def _why(name: str, command: list[str], lines: list[str]) -> str:
 
 
 @contextmanager
-def _locked(name: str) -> Iterator[None]:
+def _locked(name: str, tell: Tell = lambda part, text: None) -> Iterator[int]:
     """One process at a time makes or removes an environment; others wait for it."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
@@ -167,5 +196,9 @@ def _locked(name: str) -> Iterator[None]:
     except OSError as error:
         raise disk_error(folder(), error, "set LOCKSTEP_ENVIRONMENTS to another folder") from error
     with file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            tell(0.0, "waiting for another process that is at it")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield file.fileno()

@@ -50,7 +50,8 @@ class Layout:
         if not self.entries:
             return dict(arrays)
         native = {e.native: e.there(arrays[e.canonical]) for e in self.entries}
-        return native | {name: np.zeros(shape) for name, shape in self.frozen}
+        kind = next(iter(native.values())).dtype
+        return native | {name: np.zeros(shape, kind) for name, shape in self.frozen}
 
     def from_native(self, arrays: Arrays) -> Arrays:
         if not self.entries:

@@ -11,7 +11,9 @@ import pkgutil
 from pathlib import Path
 
 from lockstep.errors import MissingError, unknown
+from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
+from lockstep.models.model import Model
 
 
 def names() -> list[str]:
@@ -26,7 +28,10 @@ def names() -> list[str]:
 
 def is_installed(name: str) -> bool:
     """Whether the framework's own package is on this machine (an adapter has the same name)."""
-    return importlib.util.find_spec(name) is not None
+    if name not in names():  # a dotted name would be imported to be found
+        return False
+    found = importlib.util.find_spec(name)
+    return found is not None and found.origin is not None  # a mere folder of that name has none
 
 
 def installed() -> list[str]:
@@ -40,14 +45,34 @@ def check_known(name: str) -> None:
         raise unknown("framework", name, names())
 
 
+def how_to_get(name: str) -> str:
+    """What a person can do who lacks a framework."""
+    return (
+        f"Install it with: pip install 'lockstep-train[{name}]', "
+        f"or give it an environment of its own: lockstep env create {name}"
+    )
+
+
+def layout(name: str, model: Model) -> Layout:
+    """How a framework's own layers keep a model's arrays; the framework is not imported.
+
+    NumPy has no layers: its layout is the canonical one.
+
+    >>> from lockstep import models, spec
+    >>> [e.native for e in layout("torch", models.build(spec.Linear(), (5,), 1)).entries]
+    ['1.weight', '1.bias']
+    """
+    check_known(name)
+    if name == "numpy":
+        return Layout()
+    found: Layout = importlib.import_module(f"lockstep.frameworks.{name}.layout").layout(model)
+    return found
+
+
 def get(name: str) -> Framework:
     """The adapter of a framework, imported now."""
     check_known(name)
     if not is_installed(name):
-        raise MissingError(
-            f"framework = {name!r}: is not installed",
-            f"Install it with: pip install 'lockstep-train[{name}]', "
-            f"or give it an environment of its own: lockstep env create {name}",
-        )
+        raise MissingError(f"framework = {name!r}: is not installed", how_to_get(name))
     adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}.adapter").framework
     return adapter

@@ -6,9 +6,10 @@ read from the directory when it has ended.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 from lockstep.assemble import assemble
@@ -17,13 +18,14 @@ from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.own_task import Own
 from lockstep.spec import RunSpec
+from lockstep.task import Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event
 from lockstep.training.history import History
 from lockstep.training.launch import WorkerError, follow
 from lockstep.training.machine import machine_facts
-from lockstep.training.own_arrays import load_own
+from lockstep.training.own_arrays import check_own
 from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
@@ -41,16 +43,20 @@ def train_elsewhere(
     start: Snapshot | None,
 ) -> Result:
     """Carry out a run in the interpreter of its framework."""
-    python = environments.interpreter(spec.framework)
-    _check_reach(spec, own)
     if out is None:
         with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
             result = train_elsewhere(spec, own, folder, listeners, event_steps, start)
-            return Result(result.spec, result.task, result.history, result.snapshot, result.status)
+            return replace(result, directory=None)
+    python = environments.interpreter(spec.framework)
+    task = _task(spec, own)
+    if start is not None:  # before the spec, which makes the folder a run
+        checkpoints.save(Path(out) / "checkpoints", 0, start, {})
     directory = RunDirectory.create(Path(out), spec, machine_facts(), own)
-    if start is not None:
-        checkpoints.save(directory.checkpoint_folder, 0, start, {})
-    return _follow(directory, python, own, listeners, event_steps)
+    try:
+        return _follow(directory, python, task, None, listeners, event_steps)
+    except WorkerMistake:
+        _take_back(directory)
+        raise
 
 
 def resume_elsewhere(
@@ -62,17 +68,7 @@ def resume_elsewhere(
 ) -> Result:
     """Go on with a run in the interpreter of its framework."""
     python = environments.interpreter(spec.framework)
-    _check_reach(spec, own)
-    before = directory.spec
-    if spec != before:
-        directory.replace_spec(spec)
-    began: list[Event] = []
-    try:
-        return _follow(directory, python, own, [began.append, *listeners], event_steps)
-    except LockstepError:
-        if not began:  # a spec that cannot be carried out must not take its place
-            directory.replace_spec(before)
-        raise
+    return _follow(directory, python, _task(spec, own), spec, listeners, event_steps)
 
 
 def refuse_callbacks(spec: RunSpec, callbacks: Iterable[object]) -> None:

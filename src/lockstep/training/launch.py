@@ -18,8 +18,9 @@ from typing import IO
 
 from lockstep.errors import InputError, LockstepError
 from lockstep.frameworks import environments
+from lockstep.spec import RunSpec
 from lockstep.training.events import Event, from_json
-from lockstep.training.worker import WORKER_VARIABLE
+from lockstep.training.worker import INTERRUPTED, WORKER_VARIABLE
 
 LOG_LINES = 12  # of a worker's own words that an error repeats
 GRACE = 5.0  # seconds that a worker has to end by itself
@@ -44,13 +45,16 @@ def follow(
     silence: float = 300.0,
     timeout: float = 3600.0,
     event_steps: int = 0,
+    spec: RunSpec | None = None,
     forward_interrupts: bool = False,
 ) -> Generator[Event, None, None]:
     """Carry out the run of `directory` in a process of its own, and give its events as they come.
 
     At most `silence` seconds may pass without an event, and `timeout` in all. However the loop over
-    the events ends, the process ends too. What it printed is in DIRECTORY/worker.log. With
-    `forward_interrupts` a first Ctrl-C lets the worker save its run and end by itself.
+    the events ends, the process ends too. What it printed is in DIRECTORY/worker.log. The run goes
+    on under `spec` if one is given, which the worker writes once it can be carried out. With
+    `forward_interrupts` a first Ctrl-C lets the worker save its run and end by itself; one that had
+    nothing to save yet ends in KeyboardInterrupt.
     """
     if os.environ.get(WORKER_VARIABLE):
         raise InputError(
@@ -58,13 +62,18 @@ def follow(
             "Put the calls of a script that defines a model under: if __name__ == '__main__'.",
         )  # fmt: skip
     log = directory / "worker.log"
-    process = _start(directory, python, log, event_steps)
+    process = _start(directory, python, log, event_steps, spec)
     lines: queue.Queue[bytes] = queue.Queue()
     reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
     reader.start()
+    asked: list[int] = []  # signals that were handed on
     try:
-        with _forwarding(process) if forward_interrupts else nullcontext():
+        with _forwarding(process, asked) if forward_interrupts else nullcontext():
             yield from _events(process, lines, log, silence, timeout)
+    except WorkerError:
+        if asked and process.poll() in (INTERRUPTED, -signal.SIGINT):
+            raise KeyboardInterrupt from None
+        raise
     finally:
         _end(process)
         reader.join(GRACE)
@@ -72,9 +81,13 @@ def follow(
             process.stdout.close()
 
 
-def _start(directory: Path, python: str, log: Path, event_steps: int) -> subprocess.Popen[bytes]:
+def _start(
+    directory: Path, python: str, log: Path, event_steps: int, spec: RunSpec | None
+) -> subprocess.Popen[bytes]:
     # -P: a file in the current folder must not stand in for a package
     command = [python, "-P", "-m", "lockstep.training.worker", str(directory), str(event_steps)]
+    if spec is not None:
+        command.append(json.dumps(spec.to_dict()))
     try:
         with log.open("ab") as errors:
             return subprocess.Popen(
@@ -91,18 +104,16 @@ def _start(directory: Path, python: str, log: Path, event_steps: int) -> subproc
 
 
 @contextmanager
-def _forwarding(process: subprocess.Popen[bytes]) -> Iterator[None]:
+def _forwarding(process: subprocess.Popen[bytes], asked: list[int]) -> Iterator[None]:
     """While inside, the first SIGINT goes to the worker alone; the second ends the loop here."""
     if threading.current_thread() is not threading.main_thread():
         yield  # only the main thread may handle signals
         return
-    asked = False
 
     def handle(number: int, frame: FrameType | None) -> None:
-        nonlocal asked
         if asked:
             raise KeyboardInterrupt
-        asked = True
+        asked.append(number)
         process.send_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGINT, handle)

@@ -1,9 +1,10 @@
-"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY [STEPS]`.
+"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY [STEPS [SPEC]]`.
 
-The run is the one described in DIRECTORY/spec.toml; STEPS asks for an event at every multiple of
-it. Every event goes to stdout as one line of JSON,
-and nothing else does: what a framework prints goes to stderr. A mistake that a person can mend is
-the last line, {"error": ..., "kind": ..., "exit_code": ...}. The process ends when its parent does.
+The run is the one described in DIRECTORY/spec.toml, which goes on under SPEC, in JSON, if that is
+given; STEPS asks for an event at every multiple of it. Every event goes to stdout as one line of
+JSON, and nothing else does: what a framework prints goes to stderr. A mistake that a person can
+mend is the last line, {"error": ..., "kind": ..., "exit_code": ...}. The process ends when its
+parent does.
 """
 
 from __future__ import annotations
@@ -22,14 +23,18 @@ from lockstep.files import write_whole
 
 WORKER_VARIABLE = "LOCKSTEP_WORKER"  # set for a worker, which must not start workers of its own
 ORPHANED = 70  # exit code of a worker whose parent is gone
+INTERRUPTED = 130  # of one that SIGINT reached before its run had begun
 
 
 def main(argv: Sequence[str]) -> int:
     """Carry out the run of the folder that `argv` names; returns the exit code."""
     stream = take_stdout()
     end_with_parent()
+    steps = int(argv[1]) if len(argv) > 1 else 0
     try:
-        carry_out(Path(argv[0]), stream, int(argv[1]) if len(argv) > 1 else 0)
+        carry_out(Path(argv[0]), stream, steps, argv[2] if len(argv) > 2 else "")
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except LockstepError as error:
         last = {"error": str(error), "kind": type(error).__name__, "exit_code": error.exit_code}
         print(json.dumps(last), file=stream, flush=True)
@@ -39,9 +44,10 @@ def main(argv: Sequence[str]) -> int:
     return 0
 
 
-def carry_out(folder: Path, stream: TextIO, event_steps: int = 0) -> None:
-    """Record the machine, then train (or go on) and send every event."""
+def carry_out(folder: Path, stream: TextIO, event_steps: int = 0, changed: str = "") -> None:
+    """Record the machine, then train (or go on, under a changed spec) and send every event."""
     from lockstep.frameworks import registry
+    from lockstep.spec import RunSpec
     from lockstep.training import resume
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_json
@@ -50,11 +56,11 @@ def carry_out(folder: Path, stream: TextIO, event_steps: int = 0) -> None:
     def send(event: Event) -> None:
         print(to_json(event), file=stream, flush=True)
 
-    spec = RunDirectory(folder).spec
+    spec = RunSpec.from_dict(json.loads(changed)) if changed else RunDirectory(folder).spec
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     content = json.dumps(facts, indent=2, default=str).encode()
     write_whole(folder / "machine.json", content)
-    resume(folder, listeners=[send], event_steps=event_steps)
+    resume(folder, spec=spec, listeners=[send], event_steps=event_steps)
 
 
 def take_stdout() -> TextIO:

@@ -1,0 +1,66 @@
+"""Trained weights in files, under the names and shapes of any framework's own layers.
+
+A file is safetensors; no framework is imported. The canonical layout goes by the name `lockstep`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import safetensors
+
+from lockstep.errors import InputError, RunDirectoryError
+from lockstep.files import write_whole
+from lockstep.frameworks import registry
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.protocol import Arrays
+from lockstep.models import Model
+from lockstep.training import checkpoints
+from lockstep.training.arrays import from_file, to_bytes
+from lockstep.training.directory import find
+
+CANONICAL = "lockstep"
+
+
+def trained_weights(run: str | Path) -> Arrays:
+    """The weights of a run's newest checkpoint, canonical."""
+    directory = find(run)
+    path = checkpoints.newest(directory.checkpoint_folder)
+    if path is None:
+        raise RunDirectoryError(
+            f"run = {str(directory.path)!r}: has no checkpoint yet. Train it first: "
+            f"lockstep resume {directory.path}"
+        )
+    return checkpoints.load(path)[0].weights
+
+
+def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = CANONICAL) -> Path:
+    """Write canonical weights to `path` in the layout of a framework."""
+    facts = {"layout": layout, "model": type(model).__name__}
+    content = to_bytes(_layout(layout, model).to_native(weights), {"lockstep": json.dumps(facts)})
+    return write_whole(Path(path), content)
+
+
+def load_weights(path: str | Path, model: Model, layout: str = CANONICAL) -> Arrays:
+    """The canonical weights of `model` from a file in the layout of a framework."""
+    try:
+        arrays, _ = from_file(Path(path))
+    except (OSError, ValueError, safetensors.SafetensorError) as error:
+        problem = f"cannot be read as safetensors ({error})"
+        raise InputError("file", str(path), problem, "Check the path and the format.") from error
+    shapes = {n: w.shape for n, w in model.initial_weights(0).items()}
+    way = _layout(layout, model)
+    native = {n: w.shape for n, w in way.to_native(model.initial_weights(0)).items()}
+    for name in dict.fromkeys([*native, *arrays]):
+        wanted = native.get(name, "no such array")
+        given = arrays[name].shape if name in arrays else "missing"
+        if wanted != given:
+            remedy = "Name the model it was made with, and its layout with --from."
+            raise InputError(name, given, f"in {layout} layout the model has {wanted}", remedy)
+    canonical = way.from_native(arrays)
+    return {name: canonical[name] for name in shapes}  # in the model's order
+
+
+def _layout(name: str, model: Model) -> Layout:
+    return Layout() if name == CANONICAL else registry.layout(name, model)
