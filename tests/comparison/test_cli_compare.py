@@ -21,6 +21,9 @@ def test_json_and_nothing_else_on_stdout(tmp_path: Path, capfd: pytest.CaptureFi
     found = json.loads(printed.out)
     assert (found["agree"], found["steps"]) == (True, 20)
     assert [verdict["quantity"] for verdict in found["rows"][1]["verdicts"]] == [
+        "initial parameters",
+        "batch",
+        "lr",
         "loss",
         "gradient norm",
         "parameters",

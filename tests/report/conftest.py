@@ -11,6 +11,7 @@ import pytest
 import lockstep as ls
 from lockstep.comparison import Comparison, Curve, Rate, Row
 from lockstep.comparison.verdict import (
+    judge_batches,
     judge_parameters,
     judge_steps,
     relative_deviation,
@@ -36,7 +37,11 @@ def history() -> History:
 
 def make_row(framework: str, loss: np.ndarray, path: np.ndarray, **fields: Any) -> Row:
     limits = tolerances("float64")
+    zeros = np.zeros(len(path))
     verdicts = (
+        judge_parameters({}, {}, np.inf, 0, "initial parameters"),
+        judge_batches(zeros, zeros),
+        judge_steps("lr", zeros, zeros, limits["lr"]),
         judge_steps("loss", loss, path, limits["loss"]),
         judge_steps("gradient norm", loss, path, limits["gradient norm"]),
         judge_parameters({"w": loss}, {"w": path}, limits["parameters"], len(path)),

@@ -144,8 +144,8 @@ def test_a_full_disk_leaves_the_last_checkpoint_whole(
         with pytest.raises(DiskError, match="no space left"):
             ls.resume(folder)
     files = sorted(path.name for path in (folder / "checkpoints").iterdir())
-    assert files == ["step-000000003.safetensors"]
-    assert (folder / "checkpoints" / files[0]).read_bytes() == saved
+    assert files == ["step-000000000.safetensors", "step-000000003.safetensors"]
+    assert (folder / "checkpoints" / files[-1]).read_bytes() == saved
     assert_same_run(whole, ls.resume(folder))
     assert_whole_log(folder, 21)
 

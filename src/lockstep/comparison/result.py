@@ -85,6 +85,10 @@ class Row:
         judged = bool(self.verdicts) and all(verdict.agree for verdict in self.verdicts)
         return self.ended and (self.oracle or judged)
 
+    def verdict(self, quantity: str) -> Verdict:
+        """The verdict on one quantity."""
+        return next(verdict for verdict in self.verdicts if verdict.quantity == quantity)
+
     @property
     def parting(self) -> Verdict | None:
         """The quantity that parts first, and where."""
@@ -224,12 +228,10 @@ def _complaint(row: Row) -> str:
         )
     if parting is None:
         return f"{row.framework} was not judged"
-    when = (
-        f"after {parting.step} steps"
-        if parting.quantity == "parameters"
-        else (f"at step {parting.step}")
-    )
-    return f"{row.framework} parts ways {when}: {parting.quantity}"
+    when = "after" if parting.quantity == "parameters" else "at"
+    steps = f"{parting.step} steps" if when == "after" else f"step {parting.step}"
+    where = f" ({parting.where})" if "parameters" in parting.quantity else ""
+    return f"{row.framework} parts ways {when} {steps}: {parting.quantity}{where}"
 
 
 def _plain(value: Any) -> Any:

@@ -8,9 +8,15 @@ import numpy as np
 
 from lockstep.comparison.result import Curve, Rate, Row
 from lockstep.comparison.running import Outcome
-from lockstep.comparison.verdict import Verdict, judge_parameters, judge_steps, relative_deviation
+from lockstep.comparison.verdict import (
+    Verdict,
+    judge_batches,
+    judge_parameters,
+    judge_steps,
+    relative_deviation,
+)
 
-COLUMNS = {"loss": "loss", "gradient norm": "grad_norm"}  # quantity -> column of the history
+COLUMNS = {"lr": "lr", "loss": "loss", "gradient norm": "grad_norm"}  # of the history
 
 
 def make_row(outcome: Outcome, oracle: Outcome, tolerances: Mapping[str, float]) -> Row:
@@ -43,7 +49,7 @@ def make_row(outcome: Outcome, oracle: Outcome, tolerances: Mapping[str, float])
 def judge(
     outcome: Outcome, oracle: Outcome, tolerances: Mapping[str, float]
 ) -> tuple[Verdict, ...]:
-    """A verdict on each quantity, in the order in which a step computes them."""
+    """A verdict on each quantity, in the order in which a run meets them."""
     ends = (outcome.num_steps, oracle.num_steps)
     per_step = [
         judge_steps(
@@ -55,7 +61,12 @@ def judge(
         )
         for quantity, column in COLUMNS.items()
     ]
-    at_end = judge_parameters(
-        outcome.weights, oracle.weights, tolerances["parameters"], num_steps=min(ends)
+    begin, end = (
+        judge_parameters(ours, theirs, tolerances[quantity], num_steps, quantity)
+        for quantity, ours, theirs, num_steps in (
+            ("initial parameters", outcome.initial, oracle.initial, 0),
+            ("parameters", outcome.weights, oracle.weights, min(ends)),
+        )
     )
-    return (*per_step, at_end)
+    batches = judge_batches(outcome.history[:, "batch"], oracle.history[:, "batch"])
+    return (begin, batches, *per_step, end)

@@ -16,6 +16,7 @@ from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import (
+    CheckpointSaved,
     Event,
     RunCompleted,
     RunDiverged,
@@ -35,7 +36,7 @@ Progress = Callable[[str, Event | str], None]  # row's label, and an event or a 
 
 @dataclass
 class Outcome:
-    """What a worker told: its history, the seconds until each step was done, and its end."""
+    """What a worker told: where it began, its history, the seconds until each step, its end."""
 
     spec: RunSpec
     directory: Path
@@ -45,6 +46,7 @@ class Outcome:
     problem: str = ""
     log: tuple[str, ...] = ()
     diverged_at: int | None = None
+    initial: Arrays = field(default_factory=dict)
     exit_code: int = 0
 
     def __call__(self, event: Event) -> None:
@@ -53,6 +55,9 @@ class Outcome:
             before = self.seconds[-1] if self.seconds else 0.0
             count = len(event.loss)
             self.seconds += [before + event.seconds * (i + 1) / count for i in range(count)]
+        elif isinstance(event, CheckpointSaved) and event.step == 0:
+            # at once: it gives way to later ones
+            self.initial = checkpoints.load(self.directory / "checkpoints" / event.path)[0].weights
         elif isinstance(event, RunCompleted):
             self.status = "completed"
         elif isinstance(event, RunInterrupted):

@@ -2,13 +2,14 @@
 
 With b the oracle's values and a another run's, the relative deviation is
 
-    loss, gradient norm, at step t:   |a_t - b_t| / max(|b_t|, FLOOR * max_s |b_s|)
+    lr, loss, gradient norm, at t:    |a_t - b_t| / max(|b_t|, FLOOR * max_s |b_s|)
     parameters, for array w:          max|a_w - b_w| / max(max|b_w|, FLOOR * max_v max|b_v|)
 
 Parameters are measured by the largest entry: entry by entry, those near zero would count rounding
 as deviation; by the norm, one wrong entry of a large array would not be seen. The floor, a
 millionth of the largest value, is where rounding of the residuals decides and not the path. What
-is not finite deviates infinitely, and a run that ends early parts there.
+is not finite deviates infinitely, and a run that ends early parts there. Batches are the same or
+not: by their numbers (data/plans.py), 0 or infinity.
 """
 
 from __future__ import annotations
@@ -27,7 +28,12 @@ LOSS_TOLERANCE = {"float32": 1e-4, "float64": 1e-9}
 # A gradient is a sum of terms that cancel, and the parameters add up the errors of all steps: both
 # lose about a digit against the loss, which sees them only to second order near a minimum.
 MULTIPLES = {"loss": 1.0, "gradient norm": 10.0, "parameters": 10.0}
-QUANTITIES = tuple(MULTIPLES)
+# What the host gives to every framework alike: float32 may round it, once.
+GIVEN = {
+    "float32": {"initial parameters": 1e-6, "batch": 0.0, "lr": 1e-12},
+    "float64": {"initial parameters": 1e-15, "batch": 0.0, "lr": 1e-12},
+}
+QUANTITIES = (*GIVEN["float64"], *MULTIPLES)  # in the order in which a step meets them
 MOVED = 1e-3  # least relative change of the loss in a run that can prove anything
 
 
@@ -35,7 +41,8 @@ MOVED = 1e-3  # least relative change of the loss in a run that can prove anythi
 class Verdict:
     """One quantity against the oracle. `step` is the first beyond tolerance, None if there is none.
 
-    Parameters are looked at once, so their `step` is the number of updates made. `where` names the
+    Parameters are looked at before the first step and after the last: their `step` is the number of
+    updates made. `where` names the
     step or array of the largest deviation.
     """
 
@@ -51,15 +58,15 @@ class Verdict:
 
 
 def tolerances(precision: str, loss_tolerance: float | None = None) -> dict[str, float]:
-    """Tolerance of every quantity: that of the loss, times its multiple.
+    """Tolerance of every quantity: what was given, then that of the loss, times its multiple.
 
-    >>> tolerances("float64")
+    >>> {name: limit for name, limit in tolerances("float64").items() if name in MULTIPLES}
     {'loss': 1e-09, 'gradient norm': 1e-08, 'parameters': 1e-08}
     """
     base = LOSS_TOLERANCE[precision] if loss_tolerance is None else loss_tolerance
     if not (math.isfinite(base) and base > 0):
         raise InputError("tolerance", base, "must be a positive number", "Give one such as 1e-6.")
-    return {name: base * multiple for name, multiple in MULTIPLES.items()}
+    return GIVEN[precision] | {name: base * many for name, many in MULTIPLES.items()}
 
 
 def relative_deviation(values: np.ndarray, oracle: np.ndarray) -> np.ndarray:
@@ -107,13 +114,27 @@ def judge_steps(
     return Verdict(quantity, largest, tolerance, step, where)
 
 
+def judge_batches(numbers: np.ndarray, oracle: np.ndarray) -> Verdict:
+    """Judge whether two runs took the same rows at every step that both made.
+
+    >>> judge_batches(np.array([7.0, 8.0]), np.array([7.0, 9.0])).step
+    1
+    """
+    count = min(len(numbers), len(oracle))
+    other = np.flatnonzero(numbers[:count] != oracle[:count])
+    step = int(other[0]) if other.size else None
+    largest, where = (0.0, "no step") if step is None else (math.inf, f"step {step}")
+    return Verdict("batch", largest, 0.0, step, where)
+
+
 def judge_parameters(
     values: Mapping[str, np.ndarray],
     oracle: Mapping[str, np.ndarray],
     tolerance: float,
     num_steps: int,
+    quantity: str = "parameters",
 ) -> Verdict:
-    """Judge the arrays at the end, the worst of them counting.
+    """Judge the arrays after so many steps, the worst of them counting.
 
     >>> w = {"w": np.array([1.0, -2.0])}
     >>> judge_parameters({"w": np.array([1.0, -2.002])}, w, 1e-4, num_steps=60)
@@ -123,7 +144,7 @@ def judge_parameters(
     where = max(deviations, key=lambda name: deviations[name], default="")
     largest = deviations.get(where, math.inf)
     step = None if largest <= tolerance else num_steps
-    return Verdict("parameters", largest, tolerance, step, where)
+    return Verdict(quantity, largest, tolerance, step, where)
 
 
 def parameter_deviations(
@@ -161,7 +182,7 @@ def loss_moved(before: float, after: float, tolerance: float) -> bool:
 
 
 def first_parting(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that parts first; at the same step the loss is named before what follows it."""
+    """The verdict that parts first; at the same step a cause is named before what follows it."""
     parted = [verdict for verdict in verdicts if verdict.step is not None]
     return min(parted, key=lambda v: (v.step, QUANTITIES.index(v.quantity)), default=None)
 

@@ -115,10 +115,10 @@ def _explained(comparison: Comparison) -> str:
 def _verdicts(comparison: Comparison) -> str:
     judged = [row for row in comparison.others if row.verdicts]
     rows: list[list[Cell]] = []
-    for index, (quantity, limit) in enumerate(comparison.tolerances.items()):
+    for quantity, limit in comparison.tolerances.items():
         cells: list[Cell] = [quantity, deviation(limit)]
         for row in judged:
-            verdict = row.verdicts[index]
+            verdict = row.verdict(quantity)
             cells.append((verdict_text(verdict), "good" if verdict.agree else "bad"))
         rows.append(cells)
     return table(["quantity", "tolerance", *(row.framework for row in judged)], rows)

@@ -190,7 +190,7 @@ def verdict_text(verdict: Verdict) -> str:
     text = deviation(verdict.largest)
     if verdict.agree:
         return text
-    where = f"in {verdict.where}" if verdict.quantity == "parameters" else ""
+    where = f"in {verdict.where}" if "parameters" in verdict.quantity else ""
     return f"{text} {where or f'from step {verdict.step}'}"
 
 
@@ -198,10 +198,10 @@ def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     """A row for each quantity: its tolerance, and the largest deviation of each framework."""
     names = [row.framework for row in rows]
     made = table("relative deviation", "tolerance", *names, left=("relative deviation",))
-    for index, (quantity, limit) in enumerate(comparison.tolerances.items()):
+    for quantity, limit in comparison.tolerances.items():
         cells = []
         for row in rows:
-            verdict = row.verdicts[index]
+            verdict = row.verdict(quantity)
             cells.append(Text(verdict_text(verdict), "" if verdict.agree else "red"))
         made.add_row(quantity, deviation(limit), *cells)
     return made

@@ -53,6 +53,7 @@ def train(
     the weights drawn from the seed. A framework that is not installed here runs in its own
     environment (`lockstep env create NAME`), out of reach of callbacks.
     """
+    registry.check_known(spec.framework)
     if out is not None:
         refuse_taken(Path(out), spec)  # at once, not after the data is loaded
     if not registry.is_installed(spec.framework):
@@ -82,6 +83,7 @@ def resume(
     directory = find(run)
     before = directory.spec
     spec = spec or before
+    registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
     if not registry.is_installed(spec.framework):
@@ -159,8 +161,8 @@ def _carry_out(
         # what is not finite is found by looking at the loss, and told once
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
-            if not facts and (snapshot is not None or task.native is not None):
-                run.save()  # no seed leads back to such a start
+            if not facts:
+                run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))
             seconds = ready.seconds + time.perf_counter() - begin
             run.emit(ProgramCompiled(seconds, list(program.notes)))

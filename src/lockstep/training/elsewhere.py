@@ -6,10 +6,10 @@ read from the directory when it has ended.
 
 from __future__ import annotations
 
-import shutil
 import tempfile
 from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
+from dataclasses import replace
 from pathlib import Path
 
 from lockstep.assemble import assemble
@@ -30,6 +30,7 @@ from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
 SILENCE = 3600.0  # seconds without an event: covers the longest compilation
+MISTAKES = ("missing", "failed")  # what a worker told of itself, in words for a person
 
 Listener = Callable[[Event], None]
 
@@ -52,11 +53,13 @@ def train_elsewhere(
     if start is not None:  # before the spec, which makes the folder a run
         checkpoints.save(Path(out) / "checkpoints", 0, start, {})
     directory = RunDirectory.create(Path(out), spec, machine_facts(), own)
+    began: list[Event] = []
     try:
-        return _follow(directory, python, task, None, listeners, event_steps)
-    except WorkerMistake:
-        _take_back(directory)
-        raise
+        return _follow(directory, spec, task, python, [began.append, *listeners], event_steps)
+    except WorkerError as error:
+        if error.status in MISTAKES and not began:
+            _take_back(directory)
+        raise _told(spec, error) from error
 
 
 def resume_elsewhere(
@@ -68,22 +71,25 @@ def resume_elsewhere(
 ) -> Result:
     """Go on with a run in the interpreter of its framework."""
     python = environments.interpreter(spec.framework)
-    return _follow(directory, python, _task(spec, own), spec, listeners, event_steps)
+    try:
+        return _follow(directory, spec, _task(spec, own), python, listeners, event_steps)
+    except WorkerError as error:
+        raise _told(spec, error) from error
 
 
 def refuse_callbacks(spec: RunSpec, callbacks: Iterable[object]) -> None:
     """A callback gets the run under way, which another process has."""
     if list(callbacks):
         raise InputError(
-            "callbacks",
+            "framework",
             spec.framework,
             "is not installed here, and a callback cannot reach into another process",
             "Use listeners, which get every event, or install the framework here.",
         )
 
 
-def _check_reach(spec: RunSpec, own: Own | None) -> None:
-    """A person's own module cannot be handed to another process; a model with a file can."""
+def _task(spec: RunSpec, own: Own | None) -> Task:
+    """The task, so that what is wrong with it is told before anything is written or started."""
     if own is not None and (own.native is not None or not own.reference):
         raise InputError(
             "framework",
@@ -91,12 +97,15 @@ def _check_reach(spec: RunSpec, own: Own | None) -> None:
             "is not installed here, and another process cannot be given the model itself",
             "Define it over Ops with def at the top of a .py file, or install the framework here.",
         )
+    check_own(spec, own)
+    return assemble(spec, own)
 
 
 def _follow(
     directory: RunDirectory,
+    spec: RunSpec,
+    task: Task,
     python: str,
-    own: Own | None,
     listeners: Iterable[Listener],
     event_steps: int,
 ) -> Result:
@@ -107,28 +116,34 @@ def _follow(
         silence=SILENCE,
         timeout=TIMEOUT,
         event_steps=event_steps,
+        spec=spec,
         forward_interrupts=True,
     )
-    try:
-        with closing(events):
-            for event in events:
-                for listener in hear:
-                    listener(event)
-    except WorkerError as error:
-        raise _told(directory, error) from error
-    spec = directory.spec
+    with closing(events):
+        for event in events:
+            for listener in hear:
+                listener(event)
     path = checkpoints.newest(directory.checkpoint_folder)
     if path is None:
         raise LockstepError(f"run = {str(directory.path)!r}: the worker left no checkpoint.")
-    task = assemble(spec, own or load_own(directory.path, spec))
     history = History(directory.events())
-    snapshot = checkpoints.load(path)[0]
-    return Result(spec, task, history, snapshot, directory.status, directory.path)
+    return Result(spec, task, history, checkpoints.load(path)[0], directory.status, directory.path)
 
 
-def _told(directory: RunDirectory, error: WorkerError) -> LockstepError:
+def _take_back(directory: RunDirectory) -> None:
+    """Remove a run that could not begin: one that is refused in this process leaves nothing."""
+    folder = directory.path
+    start = directory.checkpoint_folder / "step-000000000.safetensors"
+    for name in ("spec.toml", "machine.json", "own.safetensors", "worker.log", start):
+        (folder / name).unlink(missing_ok=True)
+    for empty in (directory.checkpoint_folder, folder):
+        with suppress(OSError):  # what else is in it was there before
+            empty.rmdir()
+
+
+def _told(spec: RunSpec, error: WorkerError) -> LockstepError:
     said = "".join(f"\n  {line}" for line in error.log)
-    prefix = "" if error.status in ("missing", "failed") else f"{directory.spec.framework}: "
+    prefix = "" if error.status in MISTAKES else f"{spec.framework}: "
     told = LockstepError(f"{prefix}{error.message}{said}")
     told.exit_code = error.exit_code
     return told

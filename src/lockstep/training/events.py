@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from lockstep.errors import InputError
@@ -31,7 +31,10 @@ class ProgramCompiled:
 
 @dataclass(frozen=True)
 class StepsCompleted:
-    """Steps `step`, `step` + 1 ... of one epoch, with the lr each used."""
+    """Steps `step`, `step` + 1 ... of one epoch, with the lr each used.
+
+    `batch` holds a number for each that stands for its rows and their order (data/plans.py).
+    """
 
     step: int
     epoch: int
@@ -39,6 +42,7 @@ class StepsCompleted:
     grad_norm: list[float]
     lr: list[float]
     seconds: float
+    batch: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy as np
 from lockstep.errors import unknown
 from lockstep.training.events import EpochCompleted, Event, ProgramCompiled, StepsCompleted
 
-COLUMNS = ("loss", "grad_norm", "lr", "epoch")
+COLUMNS = ("loss", "grad_norm", "lr", "epoch", "batch")
 _Call = tuple[int, int, float]  # step, how many, seconds
 
 
@@ -41,7 +41,9 @@ class History:
             for name, column in self._columns.items():
                 if len(column) < event.step:  # a log that lost lines must not move later ones
                     column += [math.nan] * (event.step - len(column))
-                column[event.step :] = values.get(name) or getattr(event, name)
+                column[event.step :] = (
+                    values.get(name) or getattr(event, name) or [math.nan] * count
+                )
             while self._calls and self._calls[-1][0] >= event.step:
                 self._calls.pop()
             if self._calls:

@@ -67,11 +67,14 @@ def follow(
     reader = threading.Thread(target=_read, args=(process.stdout, lines), daemon=True)
     reader.start()
     asked: list[int] = []  # signals that were handed on
+    began = False
     try:
         with _forwarding(process, asked) if forward_interrupts else nullcontext():
-            yield from _events(process, lines, log, silence, timeout)
+            for event in _events(process, lines, log, silence, timeout):
+                began = True
+                yield event
     except WorkerError:
-        if asked and process.poll() in (INTERRUPTED, -signal.SIGINT):
+        if asked and (not began or process.poll() == INTERRUPTED):
             raise KeyboardInterrupt from None
         raise
     finally:

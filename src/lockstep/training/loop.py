@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from lockstep.data.plans import batch_numbers
 from lockstep.training.divergence import keep_last_good
 from lockstep.training.evaluation import broken_loss, epoch_metrics, watched
 from lockstep.training.events import EpochCompleted, RunCompleted, RunInterrupted, StepsCompleted
@@ -64,7 +65,8 @@ def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     finite = np.isfinite(values["loss"])
     good = len(rows) if finite.all() else int(np.argmin(finite))
     losses, norms = values["loss"][:good].tolist(), values["grad_norm"][:good].tolist()
-    event = StepsCompleted(run.step, epoch, losses, norms, lrs[:good].tolist(), seconds)
+    rates, batches = lrs[:good].tolist(), batch_numbers(rows[:good]).tolist()
+    event = StepsCompleted(run.step, epoch, losses, norms, rates, seconds, batches)
     call = replace(call, losses=tuple(losses))
     if good < len(rows):
         if good:
