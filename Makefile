@@ -4,20 +4,25 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test test-slow bench clean
+.PHONY: run test test-slow bench environments clean
 .DELETE_ON_ERROR:
 
 run: $(STAMP)
 	$(BIN)/lockstep compare airfoil-linear --frameworks numpy,torch,jax --steps 300
 
-test: $(STAMP)
+test: $(STAMP) environments
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m tests.in_environments
 
 test-slow: $(STAMP)
 	$(BIN)/pytest -q -m slow
+
+# kept from one run to the next where the folder survives; made anew when their versions change
+environments: $(STAMP)
+	$(BIN)/lockstep env create tensorflow paddle mindspore mxnet
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

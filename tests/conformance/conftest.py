@@ -1,4 +1,4 @@
-"""Every framework that is installed, in both precisions.
+"""Every framework that is installed (or the one that LOCKSTEP_TESTED names), in both precisions.
 
 float32 comes first for the whole session: JAX can allow float64, but not forbid it again.
 """
@@ -6,13 +6,17 @@ float32 comes first for the whole session: JAX can allow float64, but not forbid
 from __future__ import annotations
 
 import itertools
+import os
 from typing import Any
 
 import pytest
 
 from lockstep.frameworks import registry
 
-SETTINGS = list(itertools.product(registry.installed(), ["float32", "float64"]))
+TESTED = (
+    [os.environ["LOCKSTEP_TESTED"]] if "LOCKSTEP_TESTED" in os.environ else registry.installed()
+)
+SETTINGS = list(itertools.product(TESTED, ["float32", "float64"]))
 
 
 @pytest.fixture(scope="session", params=SETTINGS, ids="-".join)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +14,14 @@ import numpy as np
 
 import lockstep as ls
 from lockstep.frameworks.protocol import Snapshot
-from lockstep.training import Callback, Result, Training
+from lockstep.training import Callback, Result, Training, checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import EpochCompleted, Event, StepsCompleted
-from lockstep.training.history import COLUMNS
+from lockstep.training.history import COLUMNS, History
 
 SOURCE = Path(ls.__file__).resolve().parents[1]
+
+LIMIT = 60.0  # seconds that anything may take on a busy machine
 
 # every way that a run can be computed: framework, style, fused
 PATHS: dict[str, dict[str, Any]] = {
@@ -140,3 +144,46 @@ def lockstep(*words: object, cwd: Path, timeout: float = 60) -> subprocess.Compl
     return subprocess.run(
         command(*words), cwd=cwd, env=environment(), capture_output=True, text=True, timeout=timeout
     )
+
+
+def started(
+    *words: object, cwd: Path, python: Path | str = sys.executable
+) -> subprocess.Popen[str]:
+    """Start a command, in a process group of its own, as a shell does."""
+    return subprocess.Popen(
+        [str(python), *command(*words)[1:]],
+        cwd=cwd,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        process_group=0,
+    )
+
+
+def wait_until(process: subprocess.Popen[str], condition: Callable[[], object]) -> None:
+    """The process must not end before the condition holds."""
+    deadline = time.monotonic() + LIMIT
+    while not condition():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+def changed(path: Path) -> int:
+    """When a file was last written to; 0 before it is there."""
+    return path.stat().st_mtime_ns if path.exists() else 0
+
+
+def assert_same_end(folder: Path, spec: ls.RunSpec) -> None:
+    """The folder holds the state and the record of an undisturbed run, to the last bit."""
+    whole = ls.train(spec)
+    newest = checkpoints.newest(folder / "checkpoints")
+    assert newest is not None
+    assert_same_snapshot(checkpoints.load(newest)[0], whole.snapshot)
+    history = History(RunDirectory(folder).events())
+    for column in COLUMNS:
+        assert history[:, column].tolist() == whole.history[:, column].tolist(), column
+    found = [(e.epoch, e.step, e.metrics) for e in history.epochs]
+    assert found == [(e.epoch, e.step, e.metrics) for e in whole.history.epochs]
+    assert_whole_log(folder, len(whole.history))

@@ -19,7 +19,14 @@ from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory, all_runs, find, free_path
 from lockstep.training.events import RunInterrupted, StepsCompleted, to_json
 
-from .running import assert_same_run, assert_same_snapshot, assert_whole_log, at_step, small
+from .running import (
+    assert_same_run,
+    assert_same_snapshot,
+    assert_whole_log,
+    at_step,
+    lockstep,
+    small,
+)
 
 
 def stopped(folder: Path, step: int = 3, **fields: object) -> ls.RunSpec:
@@ -266,7 +273,7 @@ def test_two_checkpoints_are_kept_and_none_of_a_path_given_up(tmp_path: Path) ->
 def test_nothing_in_a_run_directory_is_pickled(tmp_path: Path) -> None:
     stopped(tmp_path / "run")
     files = {path.suffix for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    assert files == {".toml", ".json", ".jsonl", ".safetensors"}
+    assert files == {".toml", ".json", ".jsonl", ".safetensors", ""}  # "": the lock, a number
     assert json.loads((tmp_path / "run" / "machine.json").read_text())["framework"] == "numpy"
 
 
@@ -317,3 +324,19 @@ def test_the_status_follows_the_events(tmp_path: Path) -> None:
     ls.resume(tmp_path / "run")
     assert directory.status == "completed"
     assert directory.spec == spec
+
+
+def test_a_run_under_way_cannot_be_taken_by_another_process(tmp_path: Path) -> None:
+    """Two processes writing one log would leave neither's run."""
+    folder = tmp_path / "run"
+    spec = small("airfoil", "numpy", "momentum")
+
+    def intrude(event: object, training: object) -> None:
+        if training.step == 3:  # type: ignore[attr-defined]
+            done = lockstep("resume", folder, cwd=tmp_path)
+            assert done.returncode == 2
+            assert f"is under way in process {os.getpid()}" in done.stderr
+
+    result = ls.train(spec, out=folder, callbacks=[intrude], event_steps=1)
+    assert_same_run(ls.train(spec, event_steps=1), result)
+    assert lockstep("resume", folder, cwd=tmp_path).returncode == 0

@@ -6,7 +6,6 @@ import random
 import signal
 import subprocess
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,59 +14,19 @@ import pytest
 import lockstep as ls
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
-from lockstep.training.history import COLUMNS, History
 
 from .running import (
-    assert_same_snapshot,
-    assert_whole_log,
+    LIMIT,
+    assert_same_end,
     at_step,
+    changed,
     command,
     environment,
     lockstep,
     small,
+    started,
+    wait_until,
 )
-
-LIMIT = 60.0  # seconds that anything may take on a busy machine
-
-
-def started(*words: object, cwd: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        command(*words),
-        cwd=cwd,
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def wait_until(process: subprocess.Popen[str], condition: Callable[[], object]) -> None:
-    """The process must not end before the condition holds."""
-    deadline = time.monotonic() + LIMIT
-    while not condition():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
-def changed(path: Path) -> int:
-    """When a file was last written to; 0 before it is there."""
-    return path.stat().st_mtime_ns if path.exists() else 0
-
-
-def assert_same_end(folder: Path, spec: ls.RunSpec) -> None:
-    """The folder holds the state and the record of an undisturbed run, to the last bit."""
-    whole = ls.train(spec)
-    newest = checkpoints.newest(folder / "checkpoints")
-    assert newest is not None
-    assert_same_snapshot(checkpoints.load(newest)[0], whole.snapshot)
-    history = History(RunDirectory(folder).events())
-    for column in COLUMNS:
-        assert history[:, column].tolist() == whole.history[:, column].tolist(), column
-    found = [(e.epoch, e.step, e.metrics) for e in history.epochs]
-    assert found == [(e.epoch, e.step, e.metrics) for e in whole.history.epochs]
-    assert_whole_log(folder, len(whole.history))
-
 
 KILLED = {
     "numpy": replace(small("gru-after", "numpy", "adam"), epochs=60, checkpoint_steps=7),

@@ -65,6 +65,7 @@ class Row:
     metrics: Mapping[str, float] = field(default_factory=dict)
     rate: Rate | None = None
     compile_seconds: float | None = None
+    peak_memory: int | None = None  # bytes of the whole process, the framework included
     notes: tuple[str, ...] = ()
     problem: str = ""
     log: tuple[str, ...] = ()

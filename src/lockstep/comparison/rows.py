@@ -38,6 +38,7 @@ def make_row(outcome: Outcome, oracle: Outcome, tolerances: Mapping[str, float])
         metrics=history.metrics,
         rate=Rate.of(history.step_rates()) if len(loss) else None,
         compile_seconds=history.compile_seconds if len(loss) else None,
+        peak_memory=outcome.facts.get("peak_memory"),
         notes=tuple(history.notes),
         problem=outcome.problem,
         log=outcome.log,

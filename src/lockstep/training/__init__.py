@@ -60,11 +60,12 @@ def train(
         refuse_callbacks(spec, callbacks)
         return train_elsewhere(spec, own, out, listeners, event_steps, start)
     ready = _make_ready(spec, own)
-    directory = None
-    if out is not None:
-        facts = machine_facts(registry.get(spec.framework))
-        directory = RunDirectory.create(Path(out), spec, facts, own)
-    return _carry_out(ready, directory, {}, start, callbacks, listeners, event_steps)
+    if out is None:
+        return _carry_out(ready, None, {}, start, callbacks, listeners, event_steps)
+    facts = machine_facts(registry.get(spec.framework))
+    directory = RunDirectory.create(Path(out), spec, facts, own)
+    with directory.taken():
+        return _carry_out(ready, directory, {}, start, callbacks, listeners, event_steps)
 
 
 def resume(
@@ -89,13 +90,14 @@ def resume(
     if not registry.is_installed(spec.framework):
         refuse_callbacks(spec, callbacks)
         return resume_elsewhere(directory, own, spec, listeners, event_steps)
-    path = checkpoints.newest(directory.checkpoint_folder)
-    snapshot, facts = checkpoints.load(path) if path else (None, {})
-    ready = _make_ready(spec, own)
-    if spec != before:  # only now: a spec that cannot be carried out must not take its place
-        directory.replace_spec(spec)
-    directory.cut_log(facts.get("log_size", 0))
-    return _carry_out(ready, directory, facts, snapshot, callbacks, listeners, event_steps)
+    with directory.taken():
+        path = checkpoints.newest(directory.checkpoint_folder)
+        snapshot, facts = checkpoints.load(path) if path else (None, {})
+        ready = _make_ready(spec, own)
+        if spec != before:  # only now: a spec that cannot be carried out must not take its place
+            directory.replace_spec(spec)
+        directory.cut_log(facts.get("log_size", 0))
+        return _carry_out(ready, directory, facts, snapshot, callbacks, listeners, event_steps)
 
 
 @dataclass(frozen=True)

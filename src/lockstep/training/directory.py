@@ -8,10 +8,11 @@ generated.txt    text it continued       figures/, report.html
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,8 +82,22 @@ class RunDirectory:
         """Go on under another spec (another framework, more epochs)."""
         write_whole(self.path / "spec.toml", spec.to_toml().encode())
 
-    def log_size(self) -> int:
-        return self.log.stat().st_size if self.log.exists() else 0
+    @contextmanager
+    def taken(self) -> Iterator[None]:
+        """While inside, no other process may carry out this run."""
+        with (self.path / "lock").open("a+") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                file.seek(0)
+                raise RunDirectoryError(
+                    f"run = {str(self.path)!r}: is under way in process {file.read() or '?'}. "
+                    "Wait for its end, or stop it."
+                ) from None
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
+            yield
 
     def cut_log(self, size: int) -> None:
         """Forget events after a checkpoint: they will happen again. A torn last line goes too."""

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import stat
 import sys
 import threading
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TextIO
+from typing import Any, TextIO
 
 from lockstep.errors import LockstepError
 from lockstep.files import write_whole
@@ -58,9 +59,15 @@ def carry_out(folder: Path, stream: TextIO, event_steps: int = 0, changed: str =
 
     spec = RunSpec.from_dict(json.loads(changed)) if changed else RunDirectory(folder).spec
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
-    content = json.dumps(facts, indent=2, default=str).encode()
-    write_whole(folder / "machine.json", content)
+    record(folder, facts)
     resume(folder, spec=spec, listeners=[send], event_steps=event_steps)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
+    record(folder, facts | {"peak_memory": peak})
+
+
+def record(folder: Path, facts: dict[str, Any]) -> None:
+    """Write the machine's facts beside the run."""
+    write_whole(folder / "machine.json", json.dumps(facts, indent=2, default=str).encode())
 
 
 def take_stdout() -> TextIO:
