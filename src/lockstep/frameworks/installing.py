@@ -40,7 +40,7 @@ class EnvironmentFailed(LockstepError):
 def create(name: str, tell: Tell = lambda part, text: None) -> Environment:
     """Make the environment of a framework; nothing is done if it is there and whole."""
     environment = Environment(name)
-    _check_name(name)
+    check_name(name)
     with _locked(name, tell) as lock:
         if environment.state == "whole":
             return environment
@@ -64,7 +64,7 @@ def create(name: str, tell: Tell = lambda part, text: None) -> Environment:
 
 def remove(name: str) -> bool:
     """Remove a framework's environment; whether there was one."""
-    _check_name(name)
+    check_name(name)
     with _locked(name):
         path = Environment(name).path
         found = path.exists()
@@ -72,7 +72,8 @@ def remove(name: str) -> bool:
     return found
 
 
-def _check_name(name: str) -> None:
+def check_name(name: str) -> None:
+    """Raise unless a framework of that name can have an environment."""
     registry.check_known(name)
     if name not in names():
         raise EnvironmentFailed(f"framework = {name!r}: is always here. It needs no environment.")

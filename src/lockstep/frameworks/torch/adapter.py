@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from lockstep.frameworks import linear_sgd
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.protocol import Program
-from lockstep.frameworks.torch import linear_sgd
+from lockstep.frameworks.torch.linear_sgd import LinearSGDProgram
 from lockstep.frameworks.torch.module import module_program
 from lockstep.frameworks.torch.ops import TorchOps
 
@@ -35,7 +36,7 @@ class TorchFramework:
         if task.native is not None or spec.style == "concise":
             return module_program(ops, task, spec)
         if spec.fused and linear_sgd.applies(task, spec):
-            return linear_sgd.LinearSGDProgram(ops, task, spec)
+            return LinearSGDProgram(ops, task, spec)
         return EagerProgram(ops, task, spec, notes=self._notes(task, spec))
 
     def _notes(self, task: Task, spec: RunSpec) -> tuple[str, ...]:

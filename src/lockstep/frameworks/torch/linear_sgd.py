@@ -1,9 +1,4 @@
-"""Linear regression by plain SGD as two matrix-vector products per step.
-
-With theta = (w, b) and a column of ones beside x, a step of squared loss on B examples is
-    r = X theta - y,   theta <- theta - (lr / B) X^T r
-and losses and gradient norms of many steps follow from their residuals r at once.
-"""
+"""Linear regression by plain SGD as two matrix-vector products per step."""
 
 from __future__ import annotations
 
@@ -13,10 +8,8 @@ import numpy as np
 import torch
 
 from lockstep.frameworks.eager import EagerProgram
+from lockstep.frameworks.linear_sgd import block_steps
 from lockstep.frameworks.state import DeviceState
-from lockstep.models.feedforward import LinearNet
-from lockstep.models.losses import squared
-from lockstep.spec import SGD
 
 if TYPE_CHECKING:
     from lockstep.frameworks.torch.ops import TorchOps
@@ -24,18 +17,6 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 Tensor = torch.Tensor
-BLOCK = 1 << 16  # numbers gathered at a time: bounds memory, fits the cache
-
-
-def applies(task: Task, spec: RunSpec) -> bool:
-    """Whether the run is exactly what this program computes."""
-    return (
-        spec.optimizer == SGD()
-        and isinstance(task.model, LinearNet)
-        and task.model.num_outputs == 1
-        and task.loss is squared
-        and set(task.splits["train"]) == {"x", "y"}
-    )
 
 
 class LinearSGDProgram(EagerProgram):
@@ -52,7 +33,7 @@ class LinearSGDProgram(EagerProgram):
         self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
     ) -> tuple[DeviceState, Any]:
         theta = torch.cat([state.weights["w"][:, 0], state.weights["b"]])
-        size = max(1, BLOCK // (rows.shape[1] * self._x.shape[1]))
+        size = block_steps(rows.shape[1], self._x.shape[1])
         log = [
             self._block(theta, rows[i : i + size], lrs[i : i + size])
             for i in range(0, len(rows), size)

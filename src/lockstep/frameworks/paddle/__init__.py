@@ -1,0 +1,1 @@
+"""PaddlePaddle. The adapter is in adapter.py; nothing here imports the framework."""

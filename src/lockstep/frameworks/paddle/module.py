@@ -1,0 +1,149 @@
+"""Paddle layers as programs: the concise style, and a person's own nn.Layer."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lockstep.errors import InputError
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.paddle import concise
+from lockstep.frameworks.paddle.layout import layout
+from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
+from lockstep.frameworks.protocol import Snapshot, Weights
+from lockstep.frameworks.step import initial_snapshot
+from lockstep.models.own import with_outputs
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.paddle.ops import PaddleOps
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
+    """The program of the task's own layer, or of the concise form of its model."""
+    draws = task.native is not None
+    with _default_dtype(ops.precision):
+        if task.native is None:
+            way, start = layout(task.model), initial_snapshot(task, spec)
+            layer, call = concise.build(task.model)
+        else:
+            layer, call, way = _own_copy(task.native, ops.precision), own_call, Layout()
+            own = {n: np.array(ops.to_numpy(value)) for n, value in layer.state_dict().items()}
+            start = lambda: Snapshot(own)  # noqa: E731
+        module = PaddleModule(layer, call, spec, draws)
+    notes = ("eager steps", f"paddle.nn and paddle.optimizer ({spec.optimizer.kind})")
+    return ModuleProgram(
+        ops, task, spec, module, layout=way, initial=start, notes=(*notes, *concise.notes(spec))
+    )
+
+
+@contextmanager
+def _default_dtype(precision: str) -> Iterator[None]:
+    before = paddle.get_default_dtype()
+    paddle.set_default_dtype(precision)
+    try:
+        yield
+    finally:
+        paddle.set_default_dtype(before)
+
+
+def _own_copy(layer: object, precision: str) -> Layer:
+    """A person's own stays as it is: runs start from it anew."""
+    if not isinstance(layer, Layer):
+        problem, remedy = "is not a paddle.nn.Layer", "Run it in its own framework."
+        raise InputError("model", type(layer).__name__, problem, remedy)
+    # the public .to() casts whole numbers too, and fails on a recurrent layer's empty buffer
+    return copy.deepcopy(layer)._to_impl(dtype=precision, floating_only=True)
+
+
+def own_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+    return with_outputs(layer(x)), carry
+
+
+class PaddleModule:
+    """A Layer and its optimizer; `draws` says that it may draw random numbers itself."""
+
+    def __init__(self, layer: Layer, call: concise.Call, spec: RunSpec, draws: bool) -> None:
+        self._layer, self._call, self._spec, self._draws = layer, call, spec, draws
+        self._parameters = concise.trained(layer)
+        own = self._parameters.values()
+        self._optimizer = concise.optimizer(list(own), spec.optimizer)
+        self._arrays = layer.state_dict()  # the parameters themselves, some under two names
+        self.update({n: paddle.zeros_like(p) for n, p in self._parameters.items()}, 0.0)
+        state = self._optimizer.state_dict()  # exists from the first update on
+        names = {p.name for p in own}
+        self._slots = {
+            f"{slot}/{name}": concise.accumulator(state, p.name, native)
+            for name, p in self._arrays.items()
+            if p.name in names
+            for slot, native in concise.SLOTS[spec.optimizer.kind].items()
+        }
+        self._powers = concise.powers(spec.optimizer, state, names)
+
+    def install(self, weights: Weights, slots: Weights, step: int) -> None:
+        self._layer.set_state_dict(weights)
+        for name, own in self._slots.items():
+            own.set_value(slots[name])
+        for power, base in self._powers:
+            power.set_value(_power(base, step + 1, power))
+
+    def extract(self) -> tuple[Weights, Weights]:
+        return _copies(self._arrays), _copies(self._slots)
+
+    def gradient(
+        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, step: int
+    ) -> tuple[Tensor, Weights, Weights]:
+        self._layer.train()
+        with _drawing(self._spec.seed * 1_000_003 + step if self._draws else None):
+            outputs, carry = self._call(self._layer, x, carry)
+        value = loss(outputs)
+        return value.detach(), {n: t.detach() for n, t in carry.items()}, self._grads(value)
+
+    def _grads(self, value: Tensor) -> Weights:
+        # of still parameters too: recurrent kernels fail when asked for some of theirs only
+        own = {n: p for n, p in self._layer.named_parameters() if not p.stop_gradient}
+        found = paddle.grad(value, list(own.values()), allow_unused=True)
+        named = zip(own.items(), found, strict=True)
+        grads = {n: paddle.zeros_like(p) if g is None else g for (n, p), g in named}
+        return {n: grads[n] for n in self._parameters}
+
+    def update(self, grads: Weights, lr: float) -> None:
+        for name, parameter in self._parameters.items():
+            parameter.grad = grads[name]
+        self._optimizer.set_lr(lr)
+        self._optimizer.step()
+        self._optimizer.clear_grad(set_to_zero=False)
+
+    def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
+        self._layer.eval()
+        with paddle.no_grad():
+            return self._call(self._layer, x, carry)
+
+
+def _copies(tensors: Weights) -> Weights:
+    return {name: tensor.detach().clone() for name, tensor in tensors.items()}
+
+
+def _power(base: float, exponent: int, like: Tensor) -> np.ndarray:
+    """base^exponent as the optimizer gets there, product by product: a cut changes no bit."""
+    precision = like.numpy().dtype
+    return np.cumprod(np.full(exponent, base, precision), dtype=precision)[-1:]
+
+
+@contextmanager
+def _drawing(seed: int | None) -> Iterator[None]:
+    """A layer that draws for itself draws the same after a resume, and leaves no trace."""
+    before: Any = paddle.get_rng_state() if seed is not None else None
+    try:
+        if seed is not None:
+            paddle.seed(seed % 2**63)
+        yield
+    finally:
+        if seed is not None:
+            paddle.set_rng_state(before)
