@@ -10,5 +10,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from hypothesis import settings
 
+from lockstep.frameworks import registry
+
 settings.register_profile("lockstep", deadline=None)  # a busy machine is not a failure
 settings.load_profile("lockstep")
+
+# doctests are looked for by importing; an adapter can be imported beside its framework only
+collect_ignore_glob = [
+    pattern
+    for name in registry.names()
+    if not registry.is_installed(name)
+    for pattern in (f"src/lockstep/frameworks/{name}/*", f"tests/conversion/in_{name}.py")
+]
