@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from lockstep.errors import InputError
 from lockstep.frameworks.protocol import Arrays
+from lockstep.models.recurrent import RecurrentNet
 
 Convert = Callable[[np.ndarray], np.ndarray]
 
@@ -20,6 +22,22 @@ def same(array: np.ndarray) -> np.ndarray:
 def turned(array: np.ndarray) -> np.ndarray:
     """(in, out) <-> (out, in)."""
     return np.ascontiguousarray(array.T)
+
+
+def gates_exchanged(array: np.ndarray) -> np.ndarray:
+    """z, r, h <-> r, z, n along the last axis: the same exchange in both directions."""
+    z, r, h = np.split(array, 3, axis=-1)
+    return np.concatenate([r, z, h], axis=-1)
+
+
+def gates_turned(array: np.ndarray) -> np.ndarray:
+    """Canonical (in, 3H), gates z, r, h -> native (3H, in), gates r, z, n."""
+    return turned(gates_exchanged(array))
+
+
+def turned_gates(array: np.ndarray) -> np.ndarray:
+    """Native (3H, in), gates r, z, n -> canonical (in, 3H), gates z, r, h."""
+    return gates_exchanged(turned(array))
 
 
 @dataclass(frozen=True)
@@ -45,6 +63,9 @@ class Layout:
 
     entries: tuple[Entry, ...] = ()
     frozen: tuple[tuple[str, tuple[int, ...]], ...] = ()
+
+    def with_entries(self, *entries: Entry) -> Layout:
+        return replace(self, entries=(*self.entries, *entries))
 
     def to_native(self, arrays: Arrays) -> Arrays:
         if not self.entries:
@@ -76,3 +97,29 @@ def _each_slot(slots: Arrays, convert: Callable[[Arrays], Arrays]) -> Arrays:
         for slot, group in groups.items()
         for name, value in convert(group).items()
     }
+
+
+def recurrent_layout(model: RecurrentNet, names: Mapping[str, Sequence[str]]) -> Layout:
+    """The layout of a recurrent layer as cuDNN has it: arrays (out, in), gates r, z, n, a second
+    bias, reset after the product. `names` gives the native names of w_x, w_h, b and b_h.
+
+    The chapter's RNN has one bias: the layer's second stays at zero.
+    """
+    gated = model.gates == 3
+    matrix = (gates_turned, turned_gates) if gated else (turned, turned)
+    vector = (gates_exchanged, gates_exchanged) if gated else (same, same)
+    ways = {"w_x": matrix, "w_h": matrix, "b": vector} | ({"b_h": vector} if gated else {})
+    entries = [Entry(own, n, *way) for own, way in ways.items() for n in names[own]]
+    frozen = () if gated else tuple((n, (model.num_hiddens,)) for n in names["b_h"])
+    return Layout(tuple(entries), frozen)
+
+
+def refuse_reset_before(model: RecurrentNet, layer: str) -> None:
+    """Raise for a GRU that resets before the product, which `layer` cannot be."""
+    if model.gates == 3 and model.reset != "after":
+        raise InputError(
+            "model.reset",
+            model.reset,
+            f"{layer} applies the reset gate after the product",
+            "Use --model.reset after, or --style scratch.",
+        )

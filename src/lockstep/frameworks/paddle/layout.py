@@ -6,10 +6,8 @@ GRU's gates in the order r, z, c, and saves them under two names: its own and it
 
 from __future__ import annotations
 
-import numpy as np
-
 from lockstep.errors import InputError
-from lockstep.frameworks.layout import Convert, Entry, Layout, same, turned
+from lockstep.frameworks.layout import Entry, Layout, recurrent_layout, refuse_reset_before
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
@@ -45,42 +43,9 @@ def _lenet(num_dense: int) -> Layout:
 
 
 def _recurrent(model: RecurrentNet) -> Layout:
-    if model.gates == 3 and model.reset != "after":
-        raise InputError(
-            "model.reset",
-            model.reset,
-            "paddle.nn.GRU applies the reset gate after the product",
-            "Use --model.reset after, or --style scratch.",
-        )
-    there, back = (turned, turned) if model.gates == 1 else (_gates_turned, _turned_gates)
-    mix = same if model.gates == 1 else _gates
-    entries = [
-        *_twice("w_x", "weight_ih", there, back),
-        *_twice("w_h", "weight_hh", there, back),
-        *_twice("b", "bias_ih", mix, mix),
-        *_linear("w_out", "b_out", "output"),
-    ]
-    if model.gates == 1:  # the chapter's RNN has one bias: Paddle's second stays at zero
-        unused = ((e.native, (model.num_hiddens,)) for e in _twice("", "bias_hh", same, same))
-        return Layout(tuple(entries), frozen=tuple(unused))
-    return Layout((*entries, *_twice("b_h", "bias_hh", mix, mix)))
-
-
-def _twice(name: str, native: str, there: Convert, back: Convert) -> list[Entry]:
-    """The one parameter under the layer's name and its cell's."""
-    names = (f"layer.{native}_l0", f"layer.0.cell.{native}")
-    return [Entry(name, own, there, back) for own in names]
-
-
-def _gates(array: np.ndarray) -> np.ndarray:
-    """z, r, h <-> r, z, c along the last axis: the same exchange in both directions."""
-    z, r, h = np.split(array, 3, axis=-1)
-    return np.concatenate([r, z, h], axis=-1)
-
-
-def _gates_turned(array: np.ndarray) -> np.ndarray:
-    return turned(_gates(array))  # canonical (in, 3H) -> native (3H, in)
-
-
-def _turned_gates(array: np.ndarray) -> np.ndarray:
-    return _gates(turned(array))  # native (3H, in) -> canonical (in, 3H)
+    refuse_reset_before(model, "paddle.nn.GRU")
+    names = {"w_x": "weight_ih", "w_h": "weight_hh", "b": "bias_ih", "b_h": "bias_hh"}
+    # the one parameter is saved under the layer's name and its cell's
+    twice = {own: (f"layer.{n}_l0", f"layer.0.cell.{n}") for own, n in names.items()}
+    layer = recurrent_layout(model, twice)
+    return layer.with_entries(*_linear("w_out", "b_out", "output"))

@@ -5,10 +5,8 @@ PyTorch keeps linear weights as (out, in) and a GRU's gates in the order r, z, n
 
 from __future__ import annotations
 
-import numpy as np
-
 from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout, same, turned
+from lockstep.frameworks.layout import Entry, Layout, recurrent_layout, refuse_reset_before, turned
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
@@ -47,35 +45,7 @@ def _lenet(num_dense: int) -> Layout:
 
 
 def _recurrent(model: RecurrentNet) -> Layout:
-    if model.gates == 3 and model.reset != "after":
-        raise InputError(
-            "model.reset",
-            model.reset,
-            "torch.nn.GRU applies the reset gate after the product",
-            "Use --model.reset after, or --style scratch.",
-        )
-    there, back = (turned, turned) if model.gates == 1 else (_gates_turned, _turned_gates)
-    mix = same if model.gates == 1 else _gates
-    entries = [
-        Entry("w_x", "layer.weight_ih_l0", there, back),
-        Entry("w_h", "layer.weight_hh_l0", there, back),
-        Entry("b", "layer.bias_ih_l0", mix, mix),
-        *_linear("w_out", "b_out", "output"),
-    ]
-    if model.gates == 1:  # the chapter's RNN has one bias: PyTorch's second stays at zero
-        return Layout(tuple(entries), frozen=(("layer.bias_hh_l0", (model.num_hiddens,)),))
-    return Layout((*entries, Entry("b_h", "layer.bias_hh_l0", mix, mix)))
-
-
-def _gates(array: np.ndarray) -> np.ndarray:
-    """z, r, h <-> r, z, n along the last axis: the same exchange in both directions."""
-    z, r, h = np.split(array, 3, axis=-1)
-    return np.concatenate([r, z, h], axis=-1)
-
-
-def _gates_turned(array: np.ndarray) -> np.ndarray:
-    return turned(_gates(array))  # canonical (in, 3H) -> native (3H, in)
-
-
-def _turned_gates(array: np.ndarray) -> np.ndarray:
-    return _gates(turned(array))  # native (3H, in) -> canonical (in, 3H)
+    refuse_reset_before(model, "torch.nn.GRU")
+    names = {"w_x": "weight_ih", "w_h": "weight_hh", "b": "bias_ih", "b_h": "bias_hh"}
+    layer = recurrent_layout(model, {own: (f"layer.{n}_l0",) for own, n in names.items()})
+    return layer.with_entries(*_linear("w_out", "b_out", "output"))
