@@ -1,0 +1,135 @@
+"""Gluon blocks as programs: the concise style, and a person's own block."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from lockstep.errors import InputError
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.mxnet import concise
+from lockstep.frameworks.mxnet.layout import layout
+from lockstep.frameworks.mxnet.quiet import autograd, gluon, mx
+from lockstep.frameworks.protocol import Array, Snapshot, Weights
+from lockstep.frameworks.step import initial_snapshot
+from lockstep.models.own import with_outputs
+from lockstep.optimizers import slot_names
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.mxnet.ops import MxnetOps
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+def module_program(ops: MxnetOps, task: Task, spec: RunSpec) -> ModuleProgram:
+    """The program of the task's own block, or of the concise form of its model."""
+    notes: tuple[str, ...] = (f"gluon and mx.optimizer ({spec.optimizer.kind})",)
+    if spec.precision == "float64" and spec.optimizer.kind in concise.ROUNDED:
+        notes += ("mx.optimizer rounds momentum, decay and betas to float32",)
+    if task.native is None:
+        way, start = layout(task.model), initial_snapshot(task, spec)
+        block, call = concise.build(task.model)
+        block.cast(spec.precision)
+        block.initialize(mx.init.Zero(), ctx=ops.device)  # weights are installed before each call
+        block.hybridize(static_alloc=True, static_shape=True)
+        notes = ("compiled layers", *notes)
+    else:
+        block, call, way = _own_copy(task, spec), own_call, Layout()
+        named = block._collect_params_with_prefix()
+        own = {name: parameter.data().asnumpy() for name, parameter in named.items()}
+        start = lambda: Snapshot(own)  # noqa: E731
+        block.cast(spec.precision)
+        notes = ("eager steps", *notes)
+    module = MxnetModule(block, call, spec, own=task.native is not None)
+    return ModuleProgram(ops, task, spec, module, layout=way, initial=start, notes=notes)
+
+
+def _own_copy(task: Task, spec: RunSpec) -> gluon.Block:
+    """A person's own stays as it is: runs start from it anew."""
+    name, block = type(task.native).__name__, task.native
+    if not isinstance(block, gluon.Block):
+        raise InputError("model", name, "is not a gluon.Block", "Run it in its own framework.")
+    compiled: list[object] = []
+    block.apply(lambda part: compiled.append(getattr(part, "_cached_op", None)))
+    if any(compiled):
+        problem, remedy = "is compiled and cannot be copied", "Give it before hybridize()."
+        raise InputError("model", name, problem, remedy)
+    block = copy.deepcopy(block)
+    parameters = block._collect_params_with_prefix().values()
+    try:
+        dtypes = [parameter.dtype for parameter in parameters if parameter.list_ctx()]
+    except RuntimeError as error:
+        remedy = "Call its initialize() first."
+        raise InputError("model", name, "has parameters without values", remedy) from error
+    mx.random.seed(spec.seed % 2**31)
+    x = mx.np.array(task.splits["train"]["x"][:1], dtype=dtypes[0] if dtypes else "float32")
+    block(x)  # layers that wait for a shape draw their weights
+    return block
+
+
+def own_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
+    return with_outputs(block(x)), carry
+
+
+class MxnetModule:
+    """A block and its optimizer; one of a person's `own` may draw, or leave a parameter unused."""
+
+    def __init__(self, block: gluon.Block, call: concise.Call, spec: RunSpec, own: bool) -> None:
+        self._block, self._call, self._spec, self._own = block, call, spec, own
+        # under the names that save_parameters writes
+        self._named = block._collect_params_with_prefix()
+        self._trained = {n: p for n, p in self._named.items() if p.grad_req != "null"}
+        self._optimizer: mx.optimizer.Optimizer = None
+        self._slots: Weights = {}
+        self._step = 0
+
+    def install(self, weights: Weights, slots: Weights, step: int) -> None:
+        for name, parameter in self._named.items():
+            parameter.set_data(weights[name])
+        self._optimizer = concise.optimizer(self._spec.optimizer, step)
+        self._slots = {
+            f"{slot}/{name}": slots[f"{slot}/{name}"] * concise.sign(slot)
+            for slot in slot_names(self._spec.optimizer)
+            for name in self._trained
+        }
+        self._step = step
+
+    def extract(self) -> tuple[Weights, Weights]:
+        weights = {name: parameter.data().copy() for name, parameter in self._named.items()}
+        slots = {
+            key: value * concise.sign(key.partition("/")[0]) for key, value in self._slots.items()
+        }
+        return weights, slots
+
+    def gradient(
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+    ) -> tuple[Array, Weights, Weights]:
+        if self._own:
+            # a block that draws for itself draws the same after a resume
+            mx.random.seed((self._spec.seed * 1_000_003 + step) % 2**31)
+            for parameter in self._trained.values():
+                parameter.grad()[:] = 0  # zero_grad() is refused for mx.np arrays
+        with autograd.record():
+            outputs, carry = self._call(self._block, x, carry)
+            value = loss(outputs)
+        value.backward()
+        grads = {name: parameter.grad() for name, parameter in self._trained.items()}
+        return value.detach(), {n: h.detach() for n, h in carry.items()}, grads
+
+    def update(self, grads: Weights, lr: float) -> None:
+        part = self._spec.optimizer
+        concise.set_step(self._optimizer, part, self._step)
+        for i, (name, parameter) in enumerate(self._trained.items()):
+            w, decay = parameter.data(), part.weight_decay
+            g = grads[name] if part.kind == "adamw" or not decay else grads[name] + decay * w
+            own = [self._slots[f"{slot}/{name}"].as_nd_ndarray() for slot in slot_names(part)]
+            step = mx.np.zeros_like(w)
+            state = concise.native_state(part, own)
+            self._optimizer.update(i, step.as_nd_ndarray(), g.as_nd_ndarray(), state)
+            w += lr * (step - decay * w if part.kind == "adamw" else step)
+        self._step += 1
+
+    def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        return self._call(self._block, x, carry)

@@ -1,0 +1,192 @@
+"""Ops over MXNet's NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from lockstep.frameworks.mxnet.gru import fused_symbol_gru, unstacked
+from lockstep.frameworks.mxnet.operators import use_numpy_operators
+from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
+from lockstep.frameworks.mxnet.recording import Recording, compile_function
+from lockstep.frameworks.protocol import Array, Weights
+
+FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
+
+
+class MxnetOps:
+    """mx.np and mx.npx on one device; `compiled` compiles what is differentiated."""
+
+    def __init__(
+        self,
+        precision: str,
+        fused: bool = True,
+        device: mx.Context | None = None,
+        compiled: bool = False,
+    ) -> None:
+        npx.set_np()  # arrays without axes: a switch of the whole thread, MXNet has no other
+        use_numpy_operators()
+        self.precision = precision
+        self.dtype = np.dtype(precision)
+        self.fused = FUSED if fused else {}
+        self.device = device or mx.cpu(0)
+        self.compiled = compiled
+        self.recording: Recording | None = None  # of a function that is being compiled
+
+    # --- in and out
+    def asarray(self, value: Any) -> Array:
+        array = np.asarray(value)
+        keep = array.dtype in (np.uint8, np.bool_)  # int32: MXNet has no other types for indices
+        dtype = self.dtype if array.dtype.kind == "f" else array.dtype if keep else np.int32
+        return self._made(mx.np.array(array, dtype=dtype, ctx=self.device))
+
+    def to_numpy(self, x: Array) -> np.ndarray:
+        return x.asnumpy()
+
+    def floating(self, x: Array) -> Array:
+        return npx.cast(x, dtype=self.precision)
+
+    def zeros(self, shape: Sequence[int]) -> Array:
+        return self._made(mx.np.zeros(tuple(shape), dtype=self.dtype, ctx=self.device))
+
+    def _made(self, array: Array) -> Array:
+        if self.recording is not None:
+            self.recording.add(array)
+        return array
+
+    # --- elementwise
+    def exp(self, x: Array) -> Array:
+        return mx.np.exp(x)
+
+    def log(self, x: Array) -> Array:
+        return mx.np.log(x)
+
+    def sqrt(self, x: Array) -> Array:
+        return mx.np.sqrt(x)
+
+    def abs(self, x: Array) -> Array:
+        return mx.np.abs(x)
+
+    def tanh(self, x: Array) -> Array:
+        return mx.np.tanh(x)
+
+    def sigmoid(self, x: Array) -> Array:
+        return npx.sigmoid(x)
+
+    def relu(self, x: Array) -> Array:
+        return npx.relu(x)
+
+    def maximum(self, a: Array, b: Any) -> Array:
+        return mx.np.maximum(a, b)
+
+    def minimum(self, a: Array, b: Any) -> Array:
+        return mx.np.minimum(a, b)
+
+    def where(self, condition: Array, a: Any, b: Any) -> Array:
+        return mx.np.where(condition, self._array(a), self._array(b))
+
+    def _array(self, value: Any) -> Array:
+        return value if isinstance(value, mx.np.ndarray) else self.asarray(float(value))
+
+    # --- reductions
+    def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return mx.np.sum(x, axis=axis, keepdims=keepdims)
+
+    def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
+        return mx.np.mean(x, axis=axis, keepdims=keepdims)
+
+    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+        # mx.np.max gives every tie its gradient, pick the first alone
+        return npx.pick(x, self.argmax(x, axis), axis=axis, keepdims=keepdims)
+
+    def argmax(self, x: Array, axis: int = -1) -> Array:
+        return npx.cast(mx.np.argmax(x, axis=axis), dtype="int32")
+
+    # --- shape
+    def reshape(self, x: Array, shape: Sequence[int]) -> Array:
+        return x.reshape(tuple(shape))
+
+    def transpose(self, x: Array, axes: Sequence[int]) -> Array:
+        return mx.np.transpose(x, tuple(axes))
+
+    def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
+        return mx.np.concatenate(list(xs), axis=axis)
+
+    def stack(self, xs: Sequence[Array], axis: int = 0) -> Array:
+        return mx.np.stack(list(xs), axis=axis)
+
+    # --- selection
+    def take(self, x: Array, indices: Array) -> Array:
+        return mx.np.take(x, indices, axis=0, mode="clip")
+
+    def pick(self, x: Array, indices: Array) -> Array:
+        return npx.pick(x, indices, axis=-1)
+
+    def one_hot(self, indices: Array, depth: int) -> Array:
+        return npx.one_hot(indices, depth, dtype=self.precision)
+
+    # --- layers
+    def matmul(self, a: Array, b: Array) -> Array:
+        return mx.np.dot(a, b)
+
+    def log_softmax(self, x: Array) -> Array:
+        return npx.log_softmax(x, axis=-1)
+
+    def conv2d(self, x: Array, w: Array, b: Array, padding: int = 0) -> Array:
+        return npx.convolution(
+            x, w, b, kernel=w.shape[2:], num_filter=w.shape[0], pad=(padding, padding)
+        )
+
+    def max_pool2d(self, x: Array, size: int) -> Array:
+        return self._pool(x, size, "max")
+
+    def avg_pool2d(self, x: Array, size: int) -> Array:
+        return self._pool(x, size, "avg")
+
+    def _pool(self, x: Array, size: int, kind: str) -> Array:
+        # as images of one channel, channels last: MXNet's own kernel. oneDNN's, which takes
+        # channels first, has a wrong gradient where x is a view (x[None], x[1:3])
+        batch, channels, height, width = x.shape
+        images = x.reshape((batch * channels, height, width, 1))
+        window = {"kernel": (size, size), "stride": (size, size), "layout": "NHWC"}
+        pooled = npx.pooling(images, pool_type=kind, **window)
+        return pooled.reshape((batch, channels, *pooled.shape[1:3]))
+
+    # --- control
+    def scan(
+        self, step: Callable[[Any, Array], tuple[Any, Array]], carry: Any, xs: Array
+    ) -> tuple[Any, Array]:
+        ys = []
+        for x in unstacked(xs):
+            carry, y = step(carry, x)
+            ys.append(y)
+        return carry, mx.np.stack(ys)
+
+    def stop_gradient(self, x: Array) -> Array:
+        return mx.nd.BlockGrad(x.as_nd_ndarray()).as_np_ndarray()
+
+    def value_and_grad(
+        self, function: Callable[..., tuple[Array, Any]]
+    ) -> Callable[..., tuple[tuple[Array, Any], Weights]]:
+        run = compile_function(self, function) if self.compiled else function
+
+        def with_gradient(weights: Weights, *args: Any) -> tuple[tuple[Array, Any], Weights]:
+            leaves = {n: w.detach() for n, w in weights.items()}
+            grads = {n: mx.np.zeros_like(w) for n, w in weights.items()}
+            autograd.mark_variables(list(leaves.values()), list(grads.values()))
+            with autograd.record():
+                value, aux = run(leaves, *args)
+            value.backward()
+            return (value.detach(), _detached(aux)), grads
+
+        return with_gradient
+
+
+def _detached(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {name: _detached(value) for name, value in tree.items()}
+    if isinstance(tree, tuple | list):
+        return type(tree)(_detached(value) for value in tree)
+    return tree.detach() if isinstance(tree, mx.np.ndarray) else tree
