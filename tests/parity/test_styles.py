@@ -61,6 +61,8 @@ OWN_DEFINITIONS = {
     # eps^2 = 1e-20 under the root, not eps = 1e-10 beside it: gradients clipped to some 1e-3 feel a
     # share of 1e-7 of that
     ("jax", "adagrad"): (FLOAT64, 1e-6),
+    ("tensorflow", "adagrad"): (FLOAT64, 1e-6),  # the same
+    ("tensorflow", "rmsprop"): (1e-5, 1e-3),  # the same
     ("paddle", "momentum"): FLOAT32_SETTINGS,
     ("paddle", "nesterov"): FLOAT32_SETTINGS,
     ("paddle", "adadelta"): FLOAT32_SETTINGS,

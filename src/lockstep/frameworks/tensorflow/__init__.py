@@ -1,0 +1,1 @@
+"""TensorFlow. The adapter is in adapter.py; nothing here imports the framework."""

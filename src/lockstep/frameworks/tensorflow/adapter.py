@@ -1,0 +1,79 @@
+"""The TensorFlow adapter."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # 2: errors only; read once, by the import
+
+import tensorflow as tf
+
+from lockstep.errors import InputError
+from lockstep.frameworks.protocol import Program
+from lockstep.frameworks.step import initial_snapshot, make_step, make_sums
+from lockstep.frameworks.tensorflow.ops import TensorFlowOps
+from lockstep.frameworks.tensorflow.program import tensorflow_program
+from lockstep.models import Model
+from lockstep.models.lenet import LeNetModel
+from lockstep.models.recurrent import RecurrentNet
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+class TensorFlowFramework:
+    name = "tensorflow"
+    requirement = "lockstep-train[tensorflow]"
+
+    def version(self) -> str:
+        return str(tf.__version__)
+
+    def devices(self) -> list[str]:
+        kinds = ("CPU", "GPU")
+        return [device.name for kind in kinds for device in tf.config.list_logical_devices(kind)]
+
+    def ops(self, precision: str, fused: bool = True) -> TensorFlowOps:
+        return TensorFlowOps(precision, fused)
+
+    def compile(self, task: Task, spec: RunSpec) -> Program:
+        ops = self.ops(spec.precision, spec.fused)
+        if task.native is not None or spec.style == "concise":
+            # Keras takes a second to import: only for the runs that use it
+            from lockstep.frameworks.tensorflow.module import module_program
+
+            return module_program(ops, task, spec)
+        return tensorflow_program(
+            ops,
+            task,
+            spec,
+            step=make_step(ops, task, spec),
+            sums=make_sums(ops, task),
+            initial=initial_snapshot(task, spec),
+            notes=_fused_parts(task.model) if spec.fused else (),
+        )
+
+
+def _fused_parts(model: Model) -> tuple[str, ...]:
+    match model:
+        case LeNetModel("max"):
+            return ("fused convolution and pooling",)
+        case RecurrentNet(gates=3):
+            return ("fused gru",)
+    return ()
+
+
+def set_cpu_devices(count: int) -> None:
+    """Show the CPU as `count` devices, before TensorFlow computes anything in this process."""
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError as error:
+        problem, remedy = "TensorFlow has started already", "Set them in a process of its own."
+        raise InputError("devices", count, problem, remedy) from error
+
+
+framework = TensorFlowFramework()

@@ -1,0 +1,87 @@
+"""Many steps as one while_loop in a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import tensorflow as tf
+
+from lockstep.frameworks.compiled import CompiledProgram, Loop
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.protocol import Array, Arrays, Snapshot, Weights
+from lockstep.frameworks.state import DeviceState
+from lockstep.frameworks.tensorflow.ops import TensorFlowOps
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+def tensorflow_program(
+    ops: TensorFlowOps,
+    task: Task,
+    spec: RunSpec,
+    *,
+    step: Callable[..., Any],
+    sums: Callable[..., Any],
+    initial: Callable[[], Snapshot],
+    layout: Layout | None = None,
+    notes: tuple[str, ...] = (),
+) -> CompiledProgram:
+    """`step` and `sums` (see frameworks/step.py) compiled over blocks of rows."""
+    # inside a loop XLA's convolutions are ten times slower than TensorFlow's; the rest is faster
+    xla = not _convolves(ops, task, sums, (layout or Layout()).to_native(initial().weights))
+    run = tf.function(_loop(step), jit_compile=xla, autograph=False)
+
+    def compile_loop(*arguments: Any) -> Loop:
+        loop: Loop = run.get_concrete_function(*arguments)
+        loop(*arguments[:-1], np.int32(0))  # compiled at the first call: of no steps
+        return loop
+
+    @tf.function(autograph=False)  # XLA takes longer to compile it than it saves
+    def evaluate(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
+        return tf.map_fn(
+            lambda r: sums(w, data, r), rows, fn_output_signature=(ops.dtype, ops.dtype)
+        )
+
+    def evaluate_block(*arguments: Any) -> tuple[Array, Array]:
+        # asked for by name, TensorFlow does not warn of a graph for each shape of rows
+        sums: tuple[Array, Array] = evaluate.get_concrete_function(*arguments)(*arguments)
+        return sums
+
+    return CompiledProgram(
+        ops,
+        task,
+        spec,
+        compile_loop=compile_loop,
+        evaluate_block=evaluate_block,
+        initial=initial,
+        layout=layout,
+        notes=("by XLA" if xla else "as a graph: it convolves", *notes),
+    )
+
+
+def _loop(step: Callable[..., Any]) -> Loop:
+    def loop(
+        state: DeviceState, data: Weights, rows: Array, numbers: Array, first: Array, count: Array
+    ) -> tuple[DeviceState, Array]:
+        def body(i: Array, state: DeviceState, log: Array) -> tuple[Array, DeviceState, Array]:
+            w, slots, carry, loss, norm = step(*state, data, rows[i], numbers[i], first + i)
+            log = tf.tensor_scatter_nd_update(log, [[i]], [tf.stack([loss, norm])])
+            return i + 1, DeviceState(w, slots, carry), log
+
+        log = tf.zeros((rows.shape[0], 2), numbers.dtype)
+        _, state, log = tf.while_loop(lambda i, *_: i < count, body, (0, state, log))
+        return state, log
+
+    return loop
+
+
+def _convolves(ops: TensorFlowOps, task: Task, sums: Callable[..., Any], weights: Arrays) -> bool:
+    """Whether there is a convolution in the model, seen in its graph."""
+    w = {name: ops.asarray(value) for name, value in weights.items()}
+    data = {name: ops.asarray(value[:1]) for name, value in task.splits["train"].items()}
+    traced = tf.function(sums, autograph=False).get_concrete_function(w, data, ops.asarray([0]))
+    return any(node.type.startswith("Conv") for node in traced.graph.get_operations())
