@@ -14,7 +14,19 @@ from collections.abc import Sequence
 
 from lockstep.errors import LockstepError
 
-GROUPS = ("train", "compare", "runs", "convert", "recipes", "schedule", "data", "env", "doctor")
+GROUPS = (
+    "train",
+    "compare",
+    "runs",
+    "convert",
+    "recipes",
+    "schedule",
+    "data",
+    "env",
+    "doctor",
+    "devices",
+    "bench",
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

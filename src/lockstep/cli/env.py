@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.output import print_json
+from lockstep.errors import LockstepError
+
+if TYPE_CHECKING:
+    from lockstep.comparison import Row
+
+STEPS = 20  # of a check
 
 
 def register(subparsers: Any) -> None:
@@ -29,7 +35,9 @@ def register(subparsers: Any) -> None:
     check = commands.add_parser(
         "check", help="train a few steps in every framework, against the oracle"
     )
-    check.add_argument("frameworks", nargs="*", metavar="FRAMEWORK", help="(default: all usable)")
+    check.add_argument(
+        "frameworks", nargs="*", metavar="FRAMEWORK", help="a name, or all (default: those usable)"
+    )
     check.add_argument("--json", action="store_true")
     check.set_defaults(handler=_check)
 
@@ -49,24 +57,26 @@ def _list(args: argparse.Namespace) -> int:
         return 0
     width = max(len(str(row["framework"])) for row in rows)
     for row in rows:
-        remedy = "" if row["state"] in ("installed here", "whole") else _remedy(row["framework"])
-        print(f"{row['framework']:<{width}}  {row['state']:<14}  {row['environment'] or remedy}")
+        usable = row["state"] in ("installed here", "whole")
+        detail = row["environment"] or "" if usable else f"lockstep env create {row['framework']}"
+        print(f"{row['framework']:<{width}}  {row['state']:<14}  {detail}".rstrip())
     return 0
-
-
-def _remedy(name: Any) -> str:
-    return f"lockstep env create {name}"
 
 
 def _create(args: argparse.Namespace) -> int:
     from lockstep.frameworks import installing
     from lockstep.report.installation_progress import installation_progress
 
+    code = 0
     for name in _named(args.frameworks):
-        with installation_progress(name, sys.stderr) as tell:
-            environment = installing.create(name, tell)
-        print(f"{name}  {environment.path}")
-    return 0
+        try:
+            with installation_progress(name, sys.stderr) as tell:
+                environment = installing.create(name, tell)
+            print(f"{name}  {environment.path}", flush=True)
+        except LockstepError as error:  # one that cannot be made keeps no other from it
+            print(f"lockstep: {error}", file=sys.stderr)
+            code = error.exit_code
+    return code
 
 
 def _remove(args: argparse.Namespace) -> int:
@@ -78,32 +88,43 @@ def _remove(args: argparse.Namespace) -> int:
 
 
 def _named(frameworks: list[str]) -> list[str]:
-    from lockstep.frameworks import environments
+    """The frameworks asked for, each once; a name that cannot be used is told before any work."""
+    from lockstep.frameworks import environments, installing
 
-    return environments.names() if frameworks == ["all"] else frameworks
+    if frameworks == ["all"]:
+        return environments.names()
+    for name in frameworks:
+        installing.check_name(name)
+    return list(dict.fromkeys(frameworks))
 
 
 def _check(args: argparse.Namespace) -> int:
     import tempfile
+    from contextlib import nullcontext
     from pathlib import Path
 
     from lockstep import recipes
-    from lockstep.comparison import compare
+    from lockstep.comparison import ORACLE, compare
+    from lockstep.errors import MissingError
     from lockstep.frameworks import environments
+    from lockstep.report.terminal import compare_progress
 
     spec = recipes.airfoil_linear(precision="float64")
-    names = args.frameworks or [name for name in environments.usable() if name != "numpy"]
-    with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
-        found = compare(spec, frameworks=names, steps=20, out=Path(folder) / "check")
-        rows = [
-            {
-                "framework": row.label,
-                "ok": row.agree,
-                "version": row.version,
-                "detail": row.problem or "20 steps as the oracle",
-            }
-            for row in found.rows[1:]
-        ]
+    usable = [name for name in environments.usable() if name in environments.names()]
+    names = _named(args.frameworks) if args.frameworks else usable
+    if not names:
+        what = "no framework is installed here or has an environment"
+        raise MissingError(what, "Make one with: lockstep env create torch")
+    with (
+        tempfile.TemporaryDirectory(prefix="lockstep-") as folder,
+        nullcontext() if args.json else compare_progress([ORACLE, *names]) as progress,
+    ):
+        out = Path(folder) / "check"
+        found = compare(spec, frameworks=names, steps=STEPS, out=out, progress=progress)
+    rows = [
+        {"framework": row.label, "ok": row.agree, "version": row.version, "detail": _detail(row)}
+        for row in found.others
+    ]
     if args.json:
         print_json(rows)
     else:
@@ -112,4 +133,10 @@ def _check(args: argparse.Namespace) -> int:
                 f"{'ok' if row['ok'] else 'no':<4}{row['framework']:<12}"
                 f"{row['version'] or '-':<12}{row['detail']}"
             )
-    return 0 if rows and all(row["ok"] for row in rows) else 1
+    return 0 if all(row["ok"] for row in rows) else 1
+
+
+def _detail(row: Row) -> str:
+    if row.parting is not None:
+        return f"parts ways at step {row.parting.step}: {row.parting.quantity}"
+    return row.problem or f"{STEPS} steps as the oracle"

@@ -1,0 +1,69 @@
+"""A worker's side of the pipes between it and the process that started it.
+
+stdout carries one line of JSON for each message and nothing else: what a library prints goes to
+stderr. A mistake that a person can mend is the last line, {"error": ...}. The worker ends when its
+parent does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TextIO
+
+from lockstep.errors import LockstepError
+
+ORPHANED = 70  # exit code of a worker whose parent is gone
+
+Tell = Callable[[dict[str, Any]], None]
+
+
+def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
+    """Do `work` with the JSON object of the command line; never returns."""
+    stream = _take_stdout()
+    _end_with_parent()
+
+    def tell(message: dict[str, Any]) -> None:
+        print(json.dumps(message), file=stream, flush=True)
+
+    code = 0
+    try:
+        work(json.loads(sys.argv[1]), tell)
+    except LockstepError as error:
+        tell({"error": str(error)})
+        code = error.exit_code
+    except BaseException:
+        import traceback
+
+        traceback.print_exc()
+        code = 1
+    sys.stderr.flush()
+    os._exit(code)  # all is written; a library's own clean-up may hang or crash
+
+
+def _take_stdout() -> TextIO:
+    sys.stdout.flush()
+    own = os.dup(1)
+    os.dup2(2, 1)
+    return os.fdopen(own, "w", encoding="utf-8", newline="\n")
+
+
+def _end_with_parent() -> None:
+    """Watch stdin, a pipe that the parent holds open: once it closes, the parent is gone."""
+    if not stat.S_ISFIFO(os.fstat(0).st_mode):
+        return  # started by hand
+    pipe = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)  # whatever the worker starts must not read it, nor hold it
+    os.close(nothing)
+
+    def watch() -> None:
+        while os.read(pipe, 1):
+            pass
+        os._exit(ORPHANED)  # from a thread, nothing else ends the main one in mid-call
+
+    threading.Thread(target=watch, daemon=True, name="parent watch").start()

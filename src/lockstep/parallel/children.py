@@ -1,0 +1,227 @@
+"""Workers in processes of their own: start them, hear what they tell, and leave none behind."""
+
+from __future__ import annotations
+
+import json
+import queue
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, Self
+
+from lockstep.errors import LockstepError
+from lockstep.frameworks import environments
+
+LOG_LINES = 12  # of a worker's own words that an error repeats
+GRACE = 5.0  # seconds that a worker has to end by itself
+# seconds after the first has failed, in which the one at fault is told from those it took along
+AFTERMATH = 1.0
+
+
+class WorkerError(LockstepError):
+    """A worker failed, died or gave no sign; the message names it and repeats its last words."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What to start: `python -m module '{"json": ...}'`, called `name` in messages."""
+
+    name: str
+    python: str
+    module: str
+    argument: dict[str, Any]
+
+
+class Workers:
+    """The processes of some commands, alive inside `with`. Each has its log in `folder`."""
+
+    def __init__(self, commands: Sequence[Command], folder: Path) -> None:
+        self._commands, self._folder = commands, folder
+        self._processes: list[subprocess.Popen[bytes]] = []
+        self._lines: queue.Queue[tuple[int, bytes]] = queue.Queue()
+        self._readers: list[threading.Thread] = []
+        self._heard: list[float] = []  # when each told something last
+        self._open: set[int] = set()  # those that may still tell something
+
+    @property
+    def pids(self) -> list[int]:
+        return [process.pid for process in self._processes]
+
+    def __enter__(self) -> Self:
+        try:
+            for index, command in enumerate(self._commands):
+                self._processes.append(_start(command, self._log(index)))
+        except BaseException:
+            self._end()
+            raise
+        for index, process in enumerate(self._processes):
+            reader = threading.Thread(target=self._read, args=(index, process.stdout), daemon=True)
+            self._readers.append(reader)
+            reader.start()
+        self._heard = [time.monotonic()] * len(self._processes)
+        self._open = set(range(len(self._processes)))
+        return self
+
+    def __exit__(self, *stop: object) -> None:
+        self._end()
+
+    def messages(self, silence: float, timeout: float) -> Iterator[tuple[int, dict[str, Any]]]:
+        """What the workers tell, with the number of who tells it, until all have ended well.
+
+        Each must tell something every `silence` seconds, and all be done after `timeout`.
+        """
+        deadline = time.monotonic() + timeout
+        while self._open:
+            quiet = min(self._heard[index] for index in self._open) + silence
+            left = min(quiet, deadline) - time.monotonic()
+            try:
+                index, line = self._lines.get(timeout=max(left, 0.01))
+            except queue.Empty:
+                if time.monotonic() >= deadline:
+                    raise self._error(
+                        self._stuck(0.0), f"was not done after {timeout:g} s"
+                    ) from None
+                named = self._stuck(silence / 2)
+                raise self._error(named, f"gave no sign for {silence:g} s") from None
+            self._heard[index] = time.monotonic()
+            message = self._message(index, line)
+            if message is not None:
+                yield index, message
+
+    # --- what comes in ----------------------------------------------------------------------------
+
+    def _read(self, index: int, stream: IO[bytes]) -> None:
+        for line in stream:
+            self._lines.put((index, line))
+        self._lines.put((index, b""))
+
+    def _message(self, index: int, line: bytes) -> dict[str, Any] | None:
+        """The message in a line; None if the worker has ended well. Whatever else, it failed."""
+        if not line:
+            self._open.discard(index)
+            if self._code(index, GRACE) in (0, None):  # None: all is told; it is ended by force
+                return None
+            raise self._failure()
+        try:
+            message = json.loads(line)
+        except ValueError:
+            raise self._failure() from None
+        if "error" in message:
+            raise WorkerError(f"{self._commands[index].name}: {message['error']}")
+        found: dict[str, Any] = message
+        return found
+
+    def _failure(self) -> WorkerError:
+        """Who is at fault: of all that have failed, one that was killed before one that gave up,
+        for what the others say is that they lost it."""
+        time.sleep(AFTERMATH)
+        codes = {i: code for i in range(len(self._processes)) if (code := self._code(i, 0.0))}
+        if not codes:
+            return WorkerError("a worker broke off in mid-sentence.")
+        index = min(codes, key=lambda i: (codes[i] > 0, i))
+        return self._error(index, _how(codes[index]))
+
+    def _stuck(self, seconds: float) -> int:
+        """Of those quiet for so long, the one that keeps the others waiting: stopped or at work, as
+        far as the system tells, else the one that has been quiet longest."""
+        now = time.monotonic()
+        quiet = [index for index in self._open if now - self._heard[index] >= seconds]
+        return min(quiet, key=lambda i: (_patience(self._processes[i].pid), self._heard[i]))
+
+    def _code(self, index: int, grace: float) -> int | None:
+        try:
+            return self._processes[index].wait(grace)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def _error(self, index: int, what: str) -> WorkerError:
+        said = "".join(f"\n  {line}" for line in last_lines(self._log(index)))
+        return WorkerError(f"{self._commands[index].name} {what}.{said}")
+
+    def _log(self, index: int) -> Path:
+        return self._folder / f"worker-{index}.log"
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """End all: by closing their stdin and asking, then by force."""
+        for process in self._processes:
+            if process.stdin is not None:
+                process.stdin.close()
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + GRACE
+        for process in self._processes:
+            try:
+                process.wait(max(0.01, deadline - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+        for reader in self._readers:
+            reader.join(GRACE)
+        for process in self._processes:
+            if process.stdout is not None:
+                process.stdout.close()
+
+
+def ask(command: Command, timeout: float) -> dict[str, Any]:
+    """All that one worker tells, put together."""
+    answer: dict[str, Any] = {}
+    with (
+        tempfile.TemporaryDirectory(prefix="lockstep-") as folder,
+        Workers([command], Path(folder)) as workers,
+    ):
+        for _, message in workers.messages(timeout, timeout):
+            answer |= message
+    return answer
+
+
+def last_lines(log: Path, count: int = LOG_LINES) -> tuple[str, ...]:
+    """The last lines of a worker's log that say something."""
+    try:
+        text = log.read_bytes()[-20_000:].decode("utf-8", "replace")
+    except OSError:
+        return ()
+    return tuple([line.rstrip() for line in text.splitlines() if line.strip()][-count:])
+
+
+def _start(command: Command, log: Path) -> subprocess.Popen[bytes]:
+    try:
+        with log.open("ab") as errors:
+            return subprocess.Popen(
+                # -P: a file in the current folder must not stand in for a package
+                [command.python, "-P", "-m", command.module, json.dumps(command.argument)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                env=environments.variables(command.python),
+                start_new_session=True,  # a terminal's Ctrl-C reaches it through its parent only
+            )
+    except OSError as error:
+        message = (
+            f"python = {command.python!r}: cannot be started ({error.strerror}). Check the path."
+        )
+        raise WorkerError(message) from error
+
+
+def _patience(pid: int) -> int:
+    """0 for a process that was stopped, 1 for one that runs, 2 for one that waits for something."""
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except (OSError, IndexError):  # another system, or it has just ended
+        return 2
+    return {"T": 0, "t": 0, "R": 1}.get(state, 2)
+
+
+def _how(code: int) -> str:
+    if code > 0:
+        return f"ended with exit code {code}"
+    try:
+        return f"was ended by {signal.Signals(-code).name}"
+    except ValueError:
+        return f"was ended by signal {-code}"

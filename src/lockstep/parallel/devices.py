@@ -1,0 +1,75 @@
+"""Which devices each framework sees here, and how it can be given several on a CPU.
+
+Every framework is asked in its own interpreter and in a process of its own: importing one is slow,
+and some do not bear another beside them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from lockstep.errors import LockstepError
+from lockstep.frameworks import environments
+from lockstep.parallel.children import Command, ask
+
+TIMEOUT = 180.0  # seconds: a cold disk and a first import take long
+AT_ONCE = 2  # importing keeps a core busy
+
+IN_PROCESS = {
+    "jax": "jax_num_cpu_devices",
+    "tensorflow": "logical devices",
+    "mxnet": "contexts cpu(0), cpu(1), ...",
+    "numpy": "a buffer for each",
+}
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a framework has, and which interpreter said so. `problem`: why it could not be asked."""
+
+    framework: str
+    python: str = ""
+    version: str = ""
+    devices: tuple[str, ...] = ()
+    problem: str = ""
+
+    @property
+    def several_in_process(self) -> bool:
+        """Whether one process can be given several CPU devices; else a device is a process."""
+        return self.framework in IN_PROCESS
+
+    @property
+    def several(self) -> str:
+        """How several devices on a CPU come about.
+
+        >>> Devices("jax").several
+        'in one process: jax_num_cpu_devices'
+        """
+        way = IN_PROCESS.get(self.framework)
+        return f"in one process: {way}" if way else "a process for each"
+
+
+def list_devices(
+    names: Sequence[str] | None = None, tell: Callable[[Devices], None] = lambda found: None
+) -> list[Devices]:
+    """The devices of every framework that can be used here; `tell` gets each as it comes."""
+
+    def find(name: str) -> Devices:
+        found = _ask(name)
+        tell(found)
+        return found
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(find, environments.usable() if names is None else names))
+
+
+def _ask(name: str) -> Devices:
+    try:
+        python = environments.interpreter(name)
+        command = Command(name, python, "lockstep.parallel.device_facts", {"framework": name})
+        facts = ask(command, TIMEOUT)
+    except LockstepError as error:  # one that does not import must not hide the others
+        return Devices(name, problem=str(error))
+    return Devices(name, facts["python"], facts["version"], tuple(facts["devices"]))

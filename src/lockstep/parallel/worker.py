@@ -1,0 +1,67 @@
+"""One device of a benchmark, as a process: `python -m lockstep.parallel.worker '{...}'`.
+
+Tells {"length", "algorithm", "repeat", "seconds", "sent", "rounds"} for every allreduce that it
+took part in; repeat -1 is the warm-up, whose result is checked.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lockstep.parallel import algorithms, processes
+from lockstep.parallel.calibration import PROBES
+from lockstep.parallel.child import Tell, serve
+from lockstep.parallel.timing import check_sum, initial_values, turns
+
+AnyCollective = processes.PlanCollective | processes.EngineCollective
+
+
+def work(job: dict[str, Any], tell: Tell) -> None:
+    """Time every algorithm on every length, in turns."""
+    rank, world_size = job["rank"], job["world_size"]
+    tell({"joining": rank})  # importing PyTorch took its time
+    processes.join(rank, world_size, Path(job["store"]), job["silence"])
+    for length, names in job["jobs"]:
+        start = initial_values(rank, length)
+        buffer = np.empty_like(start)
+        collectives = {name: _collective(name, job["bandwidth"]) for name in names}
+        for repeat, name in turns(names, job["repeats"]):
+            buffer[:] = start
+            facts = _time(collectives[name], buffer)
+            if repeat < 0 and name not in PROBES:
+                check_sum(buffer, world_size, name)
+            tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
+    processes.ProcessGroup().barrier()  # who leaves early breaks the connections of the others
+
+
+def _collective(name: str, bandwidth: float | None) -> AnyCollective:
+    if name == "gloo":
+        return processes.EngineCollective()
+    if name in PROBES:
+        return processes.PlanCollective(PROBES[name].plan)
+    return processes.PlanCollective(algorithms.get(name), bandwidth or math.inf)
+
+
+def _time(collective: AnyCollective, buffer: np.ndarray) -> dict[str, Any]:
+    before = _counts(collective)
+    collective.barrier()
+    begin = time.perf_counter()
+    collective.all_reduce([buffer])
+    seconds = time.perf_counter() - begin
+    moved = {name: count - before[name] for name, count in _counts(collective).items()}
+    return {"seconds": seconds, "sent": None, "rounds": None, **moved}
+
+
+def _counts(collective: AnyCollective) -> dict[str, int]:
+    if isinstance(collective, processes.PlanCollective):
+        return {"sent": collective.sent, "rounds": collective.num_rounds}
+    return {}
+
+
+if __name__ == "__main__":
+    serve(work)

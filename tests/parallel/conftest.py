@@ -1,0 +1,45 @@
+"""Workers for the tests: small modules written into the test's folder, found by PYTHONPATH."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import pytest
+
+from lockstep.parallel.children import Command
+
+HEADER = """
+import os, signal, sys, time
+from lockstep.errors import InputError
+from lockstep.parallel.child import serve
+
+"""
+
+MakeCommands = Callable[..., list[Command]]
+
+
+@pytest.fixture
+def make_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeCommands:
+    """`make_commands("def work(job, tell): ...", 3)`: a command for each of three ranks.
+
+    Every argument names the test's folder, so that `nothing_left` knows its processes.
+    """
+    paths = [str(tmp_path), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(path for path in paths if path))
+
+    def make(code: str, world_size: int = 1, **values: Any) -> list[Command]:
+        name = f"module_{len(list(tmp_path.glob('module_*.py')))}"
+        footer = '\nif __name__ == "__main__":\n    serve(work)\n'
+        (tmp_path / f"{name}.py").write_text(HEADER + dedent(code) + footer)
+        shared = {"world_size": world_size, "folder": str(tmp_path), **values}
+        return [
+            Command(f"rank {rank}", sys.executable, name, {"rank": rank, **shared})
+            for rank in range(world_size)
+        ]
+
+    return make
