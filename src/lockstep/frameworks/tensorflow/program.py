@@ -47,7 +47,7 @@ def tensorflow_program(
         )
 
     def evaluate_block(*arguments: Any) -> tuple[Array, Array]:
-        # asked for by name, TensorFlow does not warn of a graph for each shape of rows
+        # called directly, it would warn of having traced a graph for each shape of rows
         sums: tuple[Array, Array] = evaluate.get_concrete_function(*arguments)(*arguments)
         return sums
 
