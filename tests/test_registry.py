@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from pathlib import Path
 
@@ -47,6 +48,36 @@ def test_a_framework_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> N
     assert registry.installed() == []
     with pytest.raises(MissingError, match=r"'jax': is not installed.*pip install .*\[jax\]"):
         registry.get("jax")
+
+
+def test_a_mere_folder_is_not_a_framework(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Such as that of its environment, for one who is where the environments are."""
+    name = next((n for n in registry.names() if n not in registry.installed()), None)
+    if name is None:
+        pytest.skip("every framework is installed here")
+    (tmp_path / name).mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert not registry.is_installed(name)
+    (tmp_path / name / "__init__.py").touch()
+    importlib.invalidate_caches()
+    assert registry.is_installed(name)
+
+
+@pytest.mark.parametrize("name", ["", "nothing.such", "os", "torch.nn"])
+def test_what_is_no_adapter_is_not_installed(name: str) -> None:
+    assert not registry.is_installed(name)
+
+
+@pytest.mark.parametrize("name", ["nothing.such", "os", "pytorch"])
+def test_a_run_in_no_framework(name: str, tmp_path: Path) -> None:
+    """Whatever else is asked of it; the name is looked at first."""
+    spec = ls.recipes.airfoil_linear(framework=name)
+    with pytest.raises(InputError, match=r"framework = .* is not known"):
+        ls.train(spec, out=tmp_path / "run", callbacks=[lambda event, training: None])
+    assert not (tmp_path / "run").exists()
+    ls.train(ls.recipes.airfoil_linear(max_steps=1), out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"framework = .* is not known"):
+        ls.resume(tmp_path / "run", spec=spec, callbacks=[lambda event, training: None])
 
 
 @pytest.mark.skipif(not registry.is_installed("jax"), reason="needs jax")

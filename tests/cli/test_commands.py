@@ -8,6 +8,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.frameworks import registry
+from lockstep.frameworks.environments import MARKER, Environment
 
 from .conftest import Command
 
@@ -17,7 +18,7 @@ def test_help_names_every_command_and_the_exit_codes(lockstep: Command) -> None:
     assert done.code == 0
     for command in (
         "train", "resume", "compare", "runs", "show", "generate", "recipes", "schedule", "data",
-        "doctor",
+        "env", "doctor",
     ):  # fmt: skip
         assert f"  {command} " in done.out
     assert "exit codes: 0" in done.out
@@ -25,8 +26,11 @@ def test_help_names_every_command_and_the_exit_codes(lockstep: Command) -> None:
 
 @pytest.mark.parametrize(
     "command",
-    ["train", "resume", "compare", "runs", "show", "generate", "recipes", "schedule", "doctor"],
-)
+    [
+        "train", "resume", "compare", "runs", "show", "generate", "recipes", "schedule", "env",
+        "doctor",
+    ],
+)  # fmt: skip
 def test_every_command_has_help(lockstep: Command, command: str) -> None:
     done = lockstep(command, "--help")
     assert done.code == 0
@@ -112,6 +116,23 @@ def test_doctor_says_how_to_get_what_is_missing(
     done = lockstep("doctor")
     assert done.code == 0  # a framework may be missing by choice
     assert "pip install 'lockstep-train[jax]'" in done.out
+
+
+def test_doctor_knows_environments(
+    lockstep: Command,
+    hide: Callable[..., None],
+    make_environment: Callable[[str], Environment],
+) -> None:
+    hide("torch", "jax")
+    path = make_environment("torch").path
+    (make_environment("jax").path / MARKER).unlink()
+    rows = {row["what"]: row for row in lockstep("doctor", "--json").json}
+    assert (rows["torch"]["ok"], rows["torch"]["detail"]) == (
+        True,
+        f"in its own environment, {path}",
+    )
+    assert not rows["jax"]["ok"]
+    assert "lockstep env create jax" in rows["jax"]["detail"]
 
 
 @pytest.mark.parametrize("error", [ImportError("no libcudart"), OSError("no libc10"), RuntimeError])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import signal
@@ -22,7 +23,7 @@ from lockstep.frameworks import registry
 from lockstep.frameworks.environments import Environment
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.own_task import Own
-from lockstep.training import Result, checkpoints
+from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import (
     Event,
@@ -70,7 +71,7 @@ def test_it_is_the_same_run_bit_for_bit(away: MakeEnvironment, tmp_path: Path) -
     spec = small("gru-after", "torch", "adam")
     here = ls.train(spec, event_steps=2)
     assert_learned(here)
-    path = away("torch").path
+    away("torch")
     events: list[Event] = []
     there = ls.train(spec, out=tmp_path / "run", listeners=[events.append], event_steps=2)
     assert_same_run(there, here)
@@ -86,9 +87,6 @@ def test_it_is_the_same_run_bit_for_bit(away: MakeEnvironment, tmp_path: Path) -
     assert all(len(event.loss) <= 2 for event in steps)
     facts = json.loads((tmp_path / "run" / "machine.json").read_text())
     assert facts["framework"] == "torch"
-    # the worker was the environment's own Python
-    assert (tmp_path / "run" / "worker.log").exists()
-    assert path.is_relative_to(tmp_path)
 
 
 @needs_torch
@@ -108,7 +106,6 @@ def test_begun_here_and_finished_there(away: MakeEnvironment, tmp_path: Path) ->
 
 def test_from_weights_of_ones_own(away: MakeEnvironment, tmp_path: Path) -> None:
     spec = small("airfoil", "numpy")
-    start = Snapshot({"w": np.full((5, 1), 0.25), "b": np.full(1, -1.0)})
     start = Snapshot({n: np.full_like(w, 0.25) for n, w in ls.train(spec).weights.items()})
     here = ls.train(spec, start=start)
     away("numpy")
@@ -242,6 +239,18 @@ def test_a_mistake_is_told_as_it_is_here(away: MakeEnvironment, tmp_path: Path) 
     ls.train(replace(spec, style="scratch"), out=tmp_path / "run")
 
 
+def test_a_run_that_another_process_has_taken_stays(away: MakeEnvironment, tmp_path: Path) -> None:
+    """It resumed what was just begun; that mistake must not remove the run under its feet."""
+    away("numpy")
+    spec = small("airfoil", "numpy")
+    (tmp_path / "run").mkdir()
+    with (tmp_path / "run" / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(LockstepError, match="is under way in process"):
+            ls.train(spec, out=tmp_path / "run")
+    assert ls.resume(tmp_path / "run").status == "completed"
+
+
 @needs_torch
 def test_a_spec_that_cannot_be_carried_out_does_not_take_its_place(
     away: MakeEnvironment, tmp_path: Path
@@ -258,8 +267,7 @@ def test_a_spec_that_cannot_be_carried_out_does_not_take_its_place(
 
 
 CRASH = """
-import os, signal, sys
-folder = sys.argv[1]
+import os, signal
 def net(ops, w, x):
     if os.environ.get("LOCKSTEP_WORKER") and not os.path.exists("{mended}"):
         net.calls += 1
@@ -330,13 +338,16 @@ def test_ctrl_c_saves_and_names_the_way_to_go_on(
     process = started("train", "run.toml", "--out", "run", cwd=tmp_path, python=bare_python)
     try:
         wait_until(process, lambda: checkpoints.newest(tmp_path / "run" / "checkpoints"))
-        assert any("lockstep.training.worker" in words for words in nothing_left())
+        if Path("/proc/self").exists():  # where processes can be seen, this one is
+            assert any("lockstep.training.worker" in words for words in nothing_left())
         press(process, to)
-        _, errors = process.communicate(timeout=LIMIT)
+        out, errors = process.communicate(timeout=LIMIT)
     finally:
         process.kill()
         process.wait()
     assert process.returncode == 130, errors
+    assert "interrupted" in out
+    assert "training: " in errors  # progress
     assert "lockstep resume run" in errors
     assert "Traceback" not in errors + (tmp_path / "run" / "worker.log").read_text()
     assert nothing_left() == []
@@ -347,14 +358,15 @@ def test_ctrl_c_saves_and_names_the_way_to_go_on(
     done = int(checkpoints.load(newest)[1]["step"])
     steps = sum(len(e.loss) for e in directory.events() if isinstance(e, StepsCompleted))
     assert steps == done  # what was done is saved, and no more is told
-    longer = replace(spec, max_steps=done + 5)
-    again = started(
-        "resume", "run", "--max-steps", done + 5, "--json", cwd=tmp_path, python=bare_python
-    )
-    out, errors = again.communicate(timeout=LIMIT)
-    assert again.returncode == 0, errors
-    assert json.loads(out)["steps"] == done + 5
-    assert_same_end(tmp_path / "run", longer)
+    if to == "group":
+        ls.resume(directory.path, spec=replace(spec, max_steps=done + 5))  # here, for once
+    else:
+        more = ("--max-steps", done + 5, "--json")
+        again = started("resume", "run", *more, cwd=tmp_path, python=bare_python)
+        out, errors = again.communicate(timeout=LIMIT)
+        assert again.returncode == 0, errors
+        assert json.loads(out)["steps"] == done + 5
+    assert_same_end(tmp_path / "run", replace(spec, max_steps=done + 5))
 
 
 SCRIPT = """
@@ -372,11 +384,13 @@ if __name__ == "__main__":
         sys.exit(130)
 """
 SLOW = """
-import os, pathlib, signal, time
-if os.environ.get("LOCKSTEP_WORKER") and not os.path.exists("mended"):
-    if os.path.exists("deaf"):
+import os, signal, time
+from pathlib import Path
+HERE = Path(__file__).parent
+if os.environ.get("LOCKSTEP_WORKER") and not (HERE / "mended").exists():
+    if (HERE / "deaf").exists():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
-    pathlib.Path("importing").touch()
+    (HERE / "importing").touch()
     time.sleep(600)
 def net(ops, w, x):
     return x @ w["w"]
@@ -411,25 +425,5 @@ def test_ctrl_c_before_the_run_has_begun(
     assert (process.returncode, errors) == (130, "")
     assert nothing_left() == []
     (tmp_path / "mended").touch()
-    monkey = ls.resume(tmp_path / "run")  # it is there to be gone on with, from its start
-    assert monkey.status == "completed"
-    assert len(monkey.history) == 2
-
-
-# --- by the command -------------------------------------------------------------------------------
-
-
-@needs_torch
-def test_the_command_tells_progress_and_outcome(
-    make_environment: MakeEnvironment, bare_python: Path, tmp_path: Path
-) -> None:
-    make_environment("torch")
-    words = ("train", "airfoil-linear", "--framework", "torch", "--out", "run")
-    process = started(*words, cwd=tmp_path, python=bare_python)
-    out, err = process.communicate(timeout=LIMIT)
-    assert process.returncode == 0, err
-    assert "training: 300 steps" in err
-    assert "completed" in out
-    result = ls.train(ls.recipes.airfoil_linear(framework="torch"))
-    assert isinstance(result, Result)
-    assert f"{result.metrics['final_train_loss']:.4f}" in out
+    result = ls.resume(tmp_path / "run")  # it is there to be gone on with, from its start
+    assert (result.status, len(result.history)) == ("completed", 2)

@@ -37,16 +37,17 @@ def test_every_framework_takes_part() -> None:
 @pytest.mark.usefixtures("real_environments")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
-    ("recipe", "optimizer", "style"),
+    ("recipe", "optimizer", "style", "precision"),
     [
-        ("timemachine-gru", "sgd", "scratch"),
-        ("timemachine-gru", "adam", "concise"),
-        ("airfoil-linear", "momentum", "scratch"),
+        ("timemachine-gru", "adam", "scratch", "float64"),
+        ("timemachine-gru", "sgd", "concise", "float32"),  # MindSpore's GRU takes no float64
+        ("airfoil-linear", "momentum", "scratch", "float64"),
     ],
 )
-def test_relay(recipe: str, optimizer: str, style: str, tmp_path: Path) -> None:
-    """float64: what differs is the order of sums, some 1e-15 a step."""
-    fields = {"precision": "float64", "optimizer.kind": optimizer, "evaluate": ()}
+def test_relay(recipe: str, optimizer: str, style: str, precision: str, tmp_path: Path) -> None:
+    """What differs is the order of sums, some 1e-15 (or 1e-7) a step."""
+    tolerance = {"float64": 1e-9, "float32": 1e-4}[precision]
+    fields = {"precision": precision, "optimizer.kind": optimizer, "evaluate": ()}
     if recipe == "timemachine-gru":
         fields |= {"model.num_hiddens": 16, "data.source": "generated", "model.reset": "after"}
     spec = ls.recipes.get(recipe, epochs=3).with_fields(fields).with_lr(0.01)
@@ -60,12 +61,12 @@ def test_relay(recipe: str, optimizer: str, style: str, tmp_path: Path) -> None:
         assert len(result.history) == STEPS * count
     loss = whole.history[:, "loss"]
     assert np.ptp(loss) > 1e-3 * loss[0]
-    np.testing.assert_allclose(result.history[:, "loss"], loss, rtol=1e-9)
+    np.testing.assert_allclose(result.history[:, "loss"], loss, rtol=tolerance)
     for group in ("weights", "slots", "carry"):
         mine, theirs = getattr(result.snapshot, group), getattr(whole.snapshot, group)
         assert mine.keys() == theirs.keys()
         for name, value in mine.items():
             size = max(float(np.abs(theirs[name]).max()), 1e-8)
             np.testing.assert_allclose(
-                value, theirs[name], rtol=0, atol=1e-9 * size, err_msg=f"{group}/{name}"
+                value, theirs[name], rtol=0, atol=tolerance * size, err_msg=f"{group}/{name}"
             )

@@ -62,6 +62,31 @@ def test_it_is_the_same_run_bit_for_bit(tmp_path: Path) -> None:
     assert RunDirectory(folder).status == "completed"
 
 
+def test_events_come_at_every_multiple_asked_for(tmp_path: Path) -> None:
+    folder = prepared(tmp_path / "run", max_steps=40)
+    steps = [e for e in follow(folder, timeout=60, event_steps=7) if isinstance(e, StepsCompleted)]
+    ends = {event.step + len(event.loss) for event in steps}
+    assert {7, 14, 21, 28, 35, 40} <= ends
+
+
+def test_it_goes_on_under_another_spec(tmp_path: Path) -> None:
+    """Which takes the old one's place once it can be carried out, and not before."""
+    folder = prepared(tmp_path / "run", max_steps=10)
+    list(follow(folder, timeout=60))
+    longer, impossible = (
+        ls.recipes.airfoil_linear(max_steps=25, style=style) for style in ("scratch", "concise")
+    )
+    with pytest.raises(WorkerError, match="style = 'concise'"):
+        list(follow(folder, timeout=60, spec=impossible))
+    assert RunDirectory(folder).spec.max_steps == 10
+    events = list(follow(folder, timeout=60, spec=longer))
+    assert events[0].step == 10
+    assert RunDirectory(folder).spec == longer
+    here = ls.train(longer)
+    there = History(RunDirectory(folder).events())
+    np.testing.assert_array_equal(there[:, "loss"], here.history[:, "loss"])
+
+
 NOISY = """
 import os
 print("python noise")

@@ -35,7 +35,7 @@ def _bar(file: TextIO) -> Progress:
         TimeElapsedColumn(),
         TextColumn("[dim]left"),
         TimeRemainingColumn(),
-        TextColumn("[dim]{task.fields[what]}"),
+        TextColumn("{task.fields[what]}", style="dim", markup=False),  # paths may have brackets
         console=Console(file=file, highlight=False),
         transient=True,
     )

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from lockstep.assemble import assemble
-from lockstep.errors import InputError, LockstepError
+from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.own_task import Own
@@ -134,8 +134,9 @@ def _take_back(directory: RunDirectory) -> None:
     """Remove a run that could not begin: one that is refused in this process leaves nothing."""
     folder = directory.path
     start = directory.checkpoint_folder / "step-000000000.safetensors"
-    for name in ("spec.toml", "machine.json", "own.safetensors", "worker.log", start):
-        (folder / name).unlink(missing_ok=True)
+    with suppress(RunDirectoryError), directory.taken():  # unless another process has begun it
+        for name in ("spec.toml", "machine.json", "own.safetensors", "worker.log", start, "lock"):
+            (folder / name).unlink(missing_ok=True)
     for empty in (directory.checkpoint_folder, folder):
         with suppress(OSError):  # what else is in it was there before
             empty.rmdir()
