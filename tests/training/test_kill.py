@@ -77,17 +77,30 @@ def test_begun_here_and_finished_in_another_process(path: str, tmp_path: Path) -
     assert_same_end(tmp_path / "run", spec)
 
 
-def test_killed_before_the_first_checkpoint(tmp_path: Path) -> None:
+def test_killed_after_the_start_was_saved_and_nothing_else(tmp_path: Path) -> None:
     spec, folder = replace(small("gru-after", "numpy"), epochs=40), tmp_path / "run"
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", folder, cwd=tmp_path)
     try:
-        wait_until(process, (folder / "events.jsonl").exists)
+        wait_until(process, lambda: checkpoints.newest(folder / "checkpoints"))
         time.sleep(0.05)
     finally:
         process.kill()
         process.communicate()
-    assert checkpoints.newest(folder / "checkpoints") is None
+    assert checkpoints.newest(folder / "checkpoints") == (
+        folder / "checkpoints" / "step-000000000.safetensors"
+    )
+    done = lockstep("resume", folder, "--quiet", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert_same_end(folder, spec)
+
+
+def test_a_run_without_any_checkpoint_starts_anew(tmp_path: Path) -> None:
+    """As one that was killed while its data was being fetched."""
+    spec, folder = small("gru-after", "numpy"), tmp_path / "run"
+    ls.train(spec, out=folder, callbacks=[at_step(2)], event_steps=1)
+    for path in (folder / "checkpoints").iterdir():
+        path.unlink()
     done = lockstep("resume", folder, "--quiet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert_same_end(folder, spec)

@@ -16,10 +16,11 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
+from lockstep.parallel.children import last_lines
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import RunCompleted, RunStarted, StepsCompleted
 from lockstep.training.history import History
-from lockstep.training.launch import WorkerError, follow, last_lines
+from lockstep.training.launch import WorkerError, follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.worker import WORKER_VARIABLE
 

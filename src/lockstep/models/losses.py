@@ -33,7 +33,8 @@ def cross_entropy(ops: Ops, outputs: Array, y: Array) -> Array:
 
 def num_correct(ops: Ops, outputs: Array, y: Array) -> Array:
     """How many labels the largest score names."""
-    return ops.sum(ops.floating(ops.argmax(outputs) == y))
+    # as floats: some frameworks compare no two types of whole numbers, and labels may be of any
+    return ops.sum(ops.floating(ops.floating(ops.argmax(outputs)) == ops.floating(y)))
 
 
 LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}

@@ -24,8 +24,8 @@ Tell = Callable[[dict[str, Any]], None]
 
 def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
     """Do `work` with the JSON object of the command line; never returns."""
-    stream = _take_stdout()
-    _end_with_parent()
+    stream = take_stdout()
+    end_with_parent()
 
     def tell(message: dict[str, Any]) -> None:
         print(json.dumps(message), file=stream, flush=True)
@@ -45,14 +45,15 @@ def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
     os._exit(code)  # all is written; a library's own clean-up may hang or crash
 
 
-def _take_stdout() -> TextIO:
+def take_stdout() -> TextIO:
+    """The real stdout for messages alone; whatever else is printed goes to stderr."""
     sys.stdout.flush()
     own = os.dup(1)
     os.dup2(2, 1)
     return os.fdopen(own, "w", encoding="utf-8", newline="\n")
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """Watch stdin, a pipe that the parent holds open: once it closes, the parent is gone."""
     if not stat.S_ISFIFO(os.fstat(0).st_mode):
         return  # started by hand

@@ -124,7 +124,7 @@ class Workers:
         if not codes:
             return WorkerError("a worker broke off in mid-sentence.")
         index = min(codes, key=lambda i: (codes[i] > 0, i))
-        return self._error(index, _how(codes[index]))
+        return self._error(index, how_ended(codes[index]))
 
     def _stuck(self, seconds: float) -> int:
         """Of those quiet for so long, the one that keeps the others waiting: stopped or at work, as
@@ -218,7 +218,8 @@ def _patience(pid: int) -> int:
     return {"T": 0, "t": 0, "R": 1}.get(state, 2)
 
 
-def _how(code: int) -> str:
+def how_ended(code: int) -> str:
+    """A process's exit code in words."""
     if code > 0:
         return f"ended with exit code {code}"
     try:

@@ -18,12 +18,10 @@ from typing import IO
 
 from lockstep.errors import InputError, LockstepError
 from lockstep.frameworks import environments
+from lockstep.parallel.children import GRACE, how_ended, last_lines
 from lockstep.spec import RunSpec
 from lockstep.training.events import Event, from_json
 from lockstep.training.worker import INTERRUPTED, WORKER_VARIABLE
-
-LOG_LINES = 12  # of a worker's own words that an error repeats
-GRACE = 5.0  # seconds that a worker has to end by itself
 
 
 class WorkerError(LockstepError):
@@ -178,24 +176,7 @@ def _check_end(process: subprocess.Popen[bytes], log: Path) -> None:
     except subprocess.TimeoutExpired:
         return  # all its events are here; it is ended by force
     if code:
-        how = f"ended with exit code {code}" if code > 0 else f"was ended by {_signal_name(-code)}"
-        raise WorkerError("crashed", f"{how}; see {log}.", last_lines(log), 1)
-
-
-def _signal_name(number: int) -> str:
-    try:
-        return signal.Signals(number).name
-    except ValueError:
-        return f"signal {number}"
-
-
-def last_lines(log: Path, count: int = LOG_LINES) -> tuple[str, ...]:
-    """The last lines of a worker's log that say something."""
-    try:
-        text = log.read_bytes()[-20_000:].decode("utf-8", "replace")
-    except OSError:
-        return ()
-    return tuple([line.rstrip() for line in text.splitlines() if line.strip()][-count:])
+        raise WorkerError("crashed", f"{how_ended(code)}; see {log}.", last_lines(log), 1)
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -12,18 +12,16 @@ from __future__ import annotations
 import json
 import os
 import resource
-import stat
 import sys
-import threading
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from lockstep.errors import LockstepError
 from lockstep.files import write_whole
+from lockstep.parallel.child import end_with_parent, take_stdout
 
 WORKER_VARIABLE = "LOCKSTEP_WORKER"  # set for a worker, which must not start workers of its own
-ORPHANED = 70  # exit code of a worker whose parent is gone
 INTERRUPTED = 130  # of one that SIGINT reached before its run had begun
 
 
@@ -68,31 +66,6 @@ def carry_out(folder: Path, stream: TextIO, event_steps: int = 0, changed: str =
 def record(folder: Path, facts: dict[str, Any]) -> None:
     """Write the machine's facts beside the run."""
     write_whole(folder / "machine.json", json.dumps(facts, indent=2, default=str).encode())
-
-
-def take_stdout() -> TextIO:
-    """The real stdout for events alone; whatever else is printed goes to stderr."""
-    sys.stdout.flush()
-    own = os.dup(1)
-    os.dup2(2, 1)
-    return os.fdopen(own, "w", encoding="utf-8", newline="\n")
-
-
-def end_with_parent() -> None:
-    """Watch stdin, a pipe that the parent holds open: once it closes, the parent is gone."""
-    if not stat.S_ISFIFO(os.fstat(0).st_mode):
-        return  # started by hand
-    pipe = os.dup(0)
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)  # children of the run must not read it, nor hold it
-    os.close(nothing)
-
-    def watch() -> None:
-        while os.read(pipe, 1):
-            pass
-        os._exit(ORPHANED)  # from a thread, nothing else ends the main one in mid-call
-
-    threading.Thread(target=watch, daemon=True, name="parent watch").start()
 
 
 if __name__ == "__main__":
