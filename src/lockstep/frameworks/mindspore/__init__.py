@@ -1,0 +1,1 @@
+"""MindSpore. The adapter is in adapter.py; nothing here imports the framework."""

@@ -1,0 +1,123 @@
+"""Cells of mindspore.nn as programs: the concise style, and a person's own nn.Cell."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import mindspore as ms
+import numpy as np
+from mindspore import nn
+
+from lockstep.errors import InputError
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.mindspore import concise
+from lockstep.frameworks.mindspore.arrays import Array
+from lockstep.frameworks.mindspore.layout import layout
+from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
+from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.protocol import Snapshot, Weights
+from lockstep.frameworks.step import initial_snapshot
+from lockstep.models.own import with_outputs
+
+if TYPE_CHECKING:
+    from lockstep.frameworks.mindspore.ops import MindSporeOps
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+def module_program(ops: MindSporeOps, task: Task, spec: RunSpec) -> ModuleProgram:
+    """The program of the task's own cell, or of the concise form of its model."""
+    if task.native is None:
+        way, start = layout(task.model), initial_snapshot(task, spec)
+        cell, call = concise.build(task.model, spec.precision)
+    else:
+        cell, call, way = _own_copy(task.native), own_call, Layout()
+        own = {n: p.asnumpy().copy() for n, p in cell.parameters_dict().items()}
+        start = lambda: Snapshot(own)  # noqa: E731
+    for parameter in cell.get_parameters():
+        parameter.set_dtype(ops.dtype)
+    module = MindSporeModule(ops, cell, call, spec, draws=task.native is not None)
+    how = "compiled layers" if module.compiles else "eager steps"
+    notes = (how, f"mindspore.nn and {module.optimizer.note}")
+    program = ModuleProgram(ops, task, spec, module, layout=way, initial=start, notes=notes)
+    if module.compiles:
+        _compile(program, task)
+    return program
+
+
+def _compile(program: ModuleProgram, task: Task) -> None:
+    """Once on a batch of each size, so that the run's first steps are as fast as any."""
+    state = program.load(program.initial())
+    for rows in {block.shape[1]: block for block in task.plan.epoch(0)}.values():
+        program.steps(state, rows[:1], np.zeros(1), 0)
+
+
+def _own_copy(cell: object) -> nn.Cell:
+    """A person's own stays as it is: runs start from it anew."""
+    if not isinstance(cell, nn.Cell):
+        problem, remedy = "is not a mindspore.nn.Cell", "Run it in its own framework."
+        raise InputError("model", type(cell).__name__, problem, remedy)
+    return copy.deepcopy(cell)
+
+
+def own_call(
+    cell: concise.Forward, x: ms.Tensor, carry: concise.Tensors
+) -> tuple[ms.Tensor, concise.Tensors]:
+    return with_outputs(cell(x)), carry
+
+
+class MindSporeModule:
+    """An nn.Cell and its optimizer; `draws` says that it may draw random numbers itself."""
+
+    def __init__(
+        self, ops: MindSporeOps, cell: nn.Cell, call: concise.Call, spec: RunSpec, draws: bool
+    ) -> None:
+        self._ops, self._cell, self._call, self._spec, self._draws = ops, cell, call, spec, draws
+        # loops over time are three times as fast as graphs, which take a quarter minute to compile;
+        # other layers are no faster
+        self.compiles = isinstance(cell, concise.LanguageModel)
+        self._forward = ms.jit(cell) if self.compiles else cell
+        self._all = cell.parameters_dict()
+        self._trained = {n: p for n, p in self._all.items() if p.requires_grad}
+        kind = OwnOptimizer if spec.precision == "float32" else RuleOptimizer
+        self.optimizer: OwnOptimizer | RuleOptimizer = kind(ops, self._trained, spec.optimizer)
+
+    def install(self, weights: Weights, slots: Weights, step: int) -> None:
+        assign(self._all, weights)
+        own = {n: a for n, a in slots.items() if n.partition("/")[2] in self._trained}
+        self.optimizer.install(own, step)
+
+    def extract(self) -> tuple[Weights, Weights]:
+        return copies(self._ops, self._all), self.optimizer.extract()
+
+    def gradient(
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+    ) -> tuple[Array, Weights, Weights]:
+        self._cell.set_train()
+        if self._draws:  # a cell that draws for itself draws the same after a resume
+            ms.set_seed((self._spec.seed * 1_000_003 + step) % 2**32)
+        kept = []
+
+        def scalar() -> ms.Tensor:
+            outputs, new = self._called(self._forward, x, carry)
+            kept.append({n: self._ops.stop_gradient(a) for n, a in new.items()})
+            return loss(outputs).tensor
+
+        gradient = ms.value_and_grad(scalar, None, list(self._trained.values()))
+        value, grads = gradient()
+        named = zip(self._trained, grads, strict=True)
+        return Array(self._ops, value), kept[0], {n: Array(self._ops, g) for n, g in named}
+
+    def update(self, grads: Weights, lr: float) -> None:
+        self.optimizer.update(grads, lr)
+
+    def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        self._cell.set_train(False)
+        return self._called(self._cell, x, carry)
+
+    def _called(self, forward: concise.Forward, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        given = {n: a.tensor for n, a in carry.items()}
+        outputs, new = self._call(forward, x.tensor, given)
+        return Array(self._ops, outputs), {n: Array(self._ops, t) for n, t in new.items()}
