@@ -9,6 +9,9 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.frameworks.protocol import Arrays
+from lockstep.models import Model
+from lockstep.models.feedforward import LinearNet, MLPNet
+from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 Convert = Callable[[np.ndarray], np.ndarray]
@@ -97,6 +100,33 @@ def _each_slot(slots: Arrays, convert: Callable[[Arrays], Arrays]) -> Arrays:
         for slot, group in groups.items()
         for name, value in convert(group).items()
     }
+
+
+def model_layout(
+    model: Model,
+    form: str,
+    *,
+    dense: Callable[[str, str, str], list[Entry]],
+    nth: Callable[[int], str],
+    lenet: Callable[[str], Layout],
+    recurrent: Callable[[RecurrentNet], Layout],
+) -> Layout:
+    """The layout of a model in the `form` of a framework: torch.nn, Keras ...
+
+    `dense(w, b, native)` gives the entries of a dense layer, `nth(i)` the native name of the i-th
+    (from 1), `lenet(pooling)` and `recurrent(model)` the layouts of the others.
+    """
+    match model:
+        case LinearNet():
+            return Layout(tuple(dense("w", "b", nth(1))))
+        case MLPNet(sizes):
+            numbers = range(1, len(sizes))
+            return Layout(tuple(e for i in numbers for e in dense(f"w{i}", f"b{i}", nth(i))))
+        case LeNetModel(pooling):
+            return lenet(pooling)
+        case RecurrentNet():
+            return recurrent(model)
+    raise InputError("model", type(model).__name__, f"has no {form} form", "Use --style scratch.")
 
 
 def recurrent_layout(model: RecurrentNet, names: Mapping[str, Sequence[str]]) -> Layout:

@@ -9,40 +9,34 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout
+from lockstep.frameworks.layout import Entry, Layout, model_layout
 from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the Flax form of a model."""
-    match model:
-        case LinearNet():
-            return Layout(tuple(_dense("w", "b", "fc1")))
-        case MLPNet(sizes):
-            entries = [e for i in range(1, len(sizes)) for e in _dense(f"w{i}", f"b{i}", f"fc{i}")]
-            return Layout(tuple(entries))
-        case LeNetModel(pooling):
-            return _lenet(3 if pooling == "max" else 2)
-        case RecurrentNet():
-            return _recurrent(model)
-    raise InputError("model", type(model).__name__, "has no Flax form", "Use --style scratch.")
+    return model_layout(
+        model,
+        "Flax",
+        dense=_dense,
+        nth=lambda i: f"fc{i}",
+        lenet=_lenet,
+        recurrent=_recurrent,
+    )
 
 
 def _dense(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
 
 
-def _lenet(num_dense: int) -> Layout:
+def _lenet(pooling: str) -> Layout:
     entries = []
     for i in (1, 2):
         entries.append(Entry(f"conv{i}_w", f"conv{i}/kernel", _kernel, _kernel_back))
         entries.append(Entry(f"conv{i}_b", f"conv{i}/bias"))
-    for i in range(1, num_dense + 1):
+    for i in range(1, 4 if pooling == "max" else 3):
         entries += _dense(f"fc{i}_w", f"fc{i}_b", f"dense/fc{i}")
     return Layout(tuple(entries))
 

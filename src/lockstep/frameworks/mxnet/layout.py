@@ -6,39 +6,40 @@ saves its arrays under the name of the cells it could be taken apart into.
 
 from __future__ import annotations
 
-from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout, recurrent_layout, refuse_reset_before, turned
+from lockstep.frameworks.layout import (
+    Entry,
+    Layout,
+    model_layout,
+    recurrent_layout,
+    refuse_reset_before,
+    turned,
+)
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the gluon form of a model."""
-    match model:
-        case LinearNet():
-            return Layout(tuple(_dense("w", "b", "0")))
-        case MLPNet(sizes):
-            numbers = range(1, len(sizes))
-            return Layout(tuple(e for i in numbers for e in _dense(f"w{i}", f"b{i}", f"{i - 1}")))
-        case LeNetModel(pooling):
-            return _lenet(3 if pooling == "max" else 2)
-        case RecurrentNet():
-            return _recurrent(model)
-    raise InputError("model", type(model).__name__, "has no gluon form", "Use --style scratch.")
+    return model_layout(
+        model,
+        "gluon",
+        dense=_dense,
+        nth=lambda i: f"{i - 1}",
+        lenet=_lenet,
+        recurrent=_recurrent,
+    )
 
 
 def _dense(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}.weight", turned, turned), Entry(b, f"{native}.bias")]
 
 
-def _lenet(num_dense: int) -> Layout:
+def _lenet(pooling: str) -> Layout:
     entries = []
     for i, native in ((1, "0"), (2, "2")):  # pooling is 1 and 3
         entries.append(Entry(f"conv{i}_w", f"{native}.weight"))
         entries.append(Entry(f"conv{i}_b", f"{native}.bias"))
-    for i in range(1, num_dense + 1):
+    for i in range(1, 4 if pooling == "max" else 3):
         entries += _dense(f"fc{i}_w", f"fc{i}_b", f"{3 + i}")
     return Layout(tuple(entries))
 

@@ -6,38 +6,37 @@ GRU's gates in the order r, z, c, and saves them under two names: its own and it
 
 from __future__ import annotations
 
-from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout, recurrent_layout, refuse_reset_before
+from lockstep.frameworks.layout import (
+    Entry,
+    Layout,
+    model_layout,
+    recurrent_layout,
+    refuse_reset_before,
+)
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the paddle.nn form of a model."""
-    match model:
-        case LinearNet():
-            return Layout(tuple(_linear("w", "b", "1")))
-        case MLPNet(sizes):
-            entries = [
-                e for i in range(1, len(sizes)) for e in _linear(f"w{i}", f"b{i}", f"{2 * i - 1}")
-            ]
-            return Layout(tuple(entries))
-        case LeNetModel(pooling):
-            return _lenet(3 if pooling == "max" else 2)
-        case RecurrentNet():
-            return _recurrent(model)
-    raise InputError("model", type(model).__name__, "has no paddle.nn form", "Use --style scratch.")
+    return model_layout(
+        model,
+        "paddle.nn",
+        dense=_linear,
+        nth=lambda i: f"{2 * i - 1}",
+        lenet=_lenet,
+        recurrent=_recurrent,
+    )
 
 
 def _linear(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}.weight"), Entry(b, f"{native}.bias")]
 
 
-def _lenet(num_dense: int) -> Layout:
+def _lenet(pooling: str) -> Layout:
     entries = [*_linear("conv1_w", "conv1_b", "0"), *_linear("conv2_w", "conv2_b", "3")]
-    for i in range(1, num_dense + 1):  # after convolution, ReLU and pooling twice, and Flatten
+    # convolution, ReLU and pooling twice, and Flatten are 0 to 6
+    for i in range(1, 4 if pooling == "max" else 3):
         entries += _linear(f"fc{i}_w", f"fc{i}_b", f"{5 + 2 * i}")
     return Layout(tuple(entries))
 

@@ -11,36 +11,31 @@ from functools import partial
 
 import numpy as np
 
-from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout
+from lockstep.frameworks.layout import Entry, Layout, model_layout
 from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the Keras form of a model."""
-    match model:
-        case LinearNet():
-            return Layout(tuple(_dense("w", "b", "fc1")))
-        case MLPNet(sizes):
-            entries = [e for i in range(1, len(sizes)) for e in _dense(f"w{i}", f"b{i}", f"fc{i}")]
-            return Layout(tuple(entries))
-        case LeNetModel(pooling):
-            return _lenet((16, 5, 5), 3) if pooling == "max" else _lenet((50, 4, 4), 2)
-        case RecurrentNet():
-            return _recurrent(model)
-    raise InputError("model", type(model).__name__, "has no Keras form", "Use --style scratch.")
+    return model_layout(
+        model,
+        "Keras",
+        dense=_dense,
+        nth=lambda i: f"fc{i}",
+        lenet=_lenet,
+        recurrent=_recurrent,
+    )
 
 
 def _dense(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
 
 
-def _lenet(image: tuple[int, int, int], num_dense: int) -> Layout:
-    """`image` is what the first dense layer sees: (C, H, W)."""
+def _lenet(pooling: str) -> Layout:
+    # what the first dense layer sees: (C, H, W)
+    image, num_dense = ((16, 5, 5), 3) if pooling == "max" else ((50, 4, 4), 2)
     entries = []
     for i in (1, 2):
         entries.append(Entry(f"conv{i}_w", f"conv{i}/kernel", _kernel, _kernel_back))

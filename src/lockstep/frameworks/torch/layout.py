@@ -5,41 +5,41 @@ PyTorch keeps linear weights as (out, in) and a GRU's gates in the order r, z, n
 
 from __future__ import annotations
 
-from lockstep.errors import InputError
-from lockstep.frameworks.layout import Entry, Layout, recurrent_layout, refuse_reset_before, turned
+from lockstep.frameworks.layout import (
+    Entry,
+    Layout,
+    model_layout,
+    recurrent_layout,
+    refuse_reset_before,
+    turned,
+)
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the torch.nn form of a model."""
-    match model:
-        case LinearNet():
-            return Layout(tuple(_linear("w", "b", "1")))
-        case MLPNet(sizes):
-            entries = [
-                e for i in range(1, len(sizes)) for e in _linear(f"w{i}", f"b{i}", f"{2 * i - 1}")
-            ]
-            return Layout(tuple(entries))
-        case LeNetModel(pooling):
-            return _lenet(3 if pooling == "max" else 2)
-        case RecurrentNet():
-            return _recurrent(model)
-    raise InputError("model", type(model).__name__, "has no torch.nn form", "Use --style scratch.")
+    return model_layout(
+        model,
+        "torch.nn",
+        dense=_linear,
+        nth=lambda i: f"{2 * i - 1}",
+        lenet=_lenet,
+        recurrent=_recurrent,
+    )
 
 
 def _linear(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}.weight", turned, turned), Entry(b, f"{native}.bias")]
 
 
-def _lenet(num_dense: int) -> Layout:
+def _lenet(pooling: str) -> Layout:
     entries = []
     for i, native in ((1, "0"), (2, "3")):
         entries.append(Entry(f"conv{i}_w", f"{native}.weight"))
         entries.append(Entry(f"conv{i}_b", f"{native}.bias"))
-    for i in range(1, num_dense + 1):  # after convolution, ReLU and pooling twice, and Flatten
+    # convolution, ReLU and pooling twice, and Flatten are 0 to 6
+    for i in range(1, 4 if pooling == "max" else 3):
         entries += _linear(f"fc{i}_w", f"fc{i}_b", f"{5 + 2 * i}")
     return Layout(tuple(entries))
 
