@@ -11,6 +11,7 @@ from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import initial_snapshot, make_step, make_sums
+from lockstep.spec import LeNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -31,10 +32,10 @@ class JaxFramework:
         if precision == "float64":
             # JAX computes in float64 only when the whole process allows it
             jax.config.update("jax_enable_x64", True)
-        return JaxOps(precision)
+        return JaxOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
-        ops = self.ops(spec.precision)
+        ops = self.ops(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             return _module_program(ops, task, spec)
         return jax_program(
@@ -44,7 +45,13 @@ class JaxFramework:
             step=make_step(ops, task, spec),
             sums=make_sums(ops, task),
             initial=initial_snapshot(task, spec),
+            notes=_notes(spec),
         )
+
+
+def _notes(spec: RunSpec) -> tuple[str, ...]:
+    pools = spec.fused and isinstance(spec.model, LeNet) and spec.model.pooling == "max"
+    return ("fused convolution and pooling",) if pools else ()
 
 
 def _module_program(ops: JaxOps, task: Task, spec: RunSpec) -> Program:

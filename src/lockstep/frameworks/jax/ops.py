@@ -10,16 +10,18 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from lockstep.frameworks.jax.convolution import fused_conv_max_pool
 from lockstep.frameworks.protocol import Array, Weights
+
+FUSED = {"conv_max_pool": fused_conv_max_pool}
 
 
 class JaxOps:
     """JAX, traceable: everything here may stand inside a compiled function."""
 
-    fused: Mapping[str, Callable[..., Any]] = {}
-
-    def __init__(self, precision: str) -> None:
+    def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
+        self.fused: Mapping[str, Callable[..., Any]] = FUSED if fused else {}
         self.dtype = jnp.dtype(precision)
 
     # --- in and out

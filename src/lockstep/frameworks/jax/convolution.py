@@ -1,0 +1,62 @@
+"""Convolution and max-pooling of small images as matrix products.
+
+XLA's convolutions are slow on a CPU inside a loop. With every 2 x 2 block of inputs as channels of
+one place, and the kernel at its four places in a pooling window as columns of one matrix, places
+are a quarter as many, a product does the work, and pooling compares four blocks of columns.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax.numpy as jnp
+
+from lockstep.frameworks.protocol import Array
+
+
+def fused_conv_max_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
+    blocks, kernel = _blocks(x, w, padding), _four_places(w)
+    height, width, inputs, outputs = kernel.shape
+    rows, columns = blocks.shape[1] - height + 1, blocks.shape[2] - width + 1
+    seen = [blocks[:, i : i + rows, j : j + columns] for i in range(height) for j in range(width)]
+    patches = jnp.concatenate(seen, axis=-1).reshape(-1, height * width * inputs)
+    y = patches @ kernel.reshape(-1, outputs)  # (B P Q, 4O)
+    first, second, third, fourth = jnp.split(y, 4, axis=-1)
+    best = _larger(_larger(first, second), _larger(third, fourth))
+    pooled = ops.relu(best + b).reshape(len(x), rows, columns, len(w))
+    return pooled.transpose(0, 3, 1, 2)
+
+
+def _larger(a: Array, b: Array) -> Array:
+    return jnp.where(b > a, b, a)  # at a tie the gradient goes to the first
+
+
+def _blocks(x: Array, w: Array, padding: int) -> Array:
+    """x padded, cut or filled to what whole windows see, in blocks: (B, H/2, W/2, 4C)."""
+    sizes = []
+    for axis, k in zip((2, 3), w.shape[2:], strict=True):
+        windows = (x.shape[axis] + 2 * padding - k + 1) // 2
+        sizes.append(2 * (windows - 1) + (k + 2) // 2 * 2)
+    x = x[:, :, : sizes[0] - padding, : sizes[1] - padding]
+    after = [size - padding - n for size, n in zip(sizes, x.shape[2:], strict=True)]
+    x = jnp.pad(x, ((0, 0), (0, 0), (padding, after[0]), (padding, after[1])))
+    batch, channels, height, width = x.shape
+    parts = x.reshape(batch, channels, height // 2, 2, width // 2, 2).transpose(0, 2, 4, 3, 5, 1)
+    return parts.reshape(batch, height // 2, width // 2, 4 * channels)
+
+
+def _four_places(w: Array) -> Array:
+    """The kernel at the four places of a window: (I/2, J/2, 4C, 4O), I and J its size + 1, even."""
+    channels, inputs, *sizes = w.shape
+    spares = [(k + 2) // 2 * 2 - k for k in sizes]  # 1 or 2: what is left beside the kernel
+    placed = jnp.stack(
+        [
+            jnp.pad(w, ((0, 0), (0, 0), (u, spares[0] - u), (v, spares[1] - v)))
+            for u in (0, 1)
+            for v in (0, 1)
+        ]
+    )  # (4, O, C, I, J)
+    height, width = ((k + spare) // 2 for k, spare in zip(sizes, spares, strict=True))
+    parts = placed.reshape(4 * channels, inputs, height, 2, width, 2).transpose(2, 4, 3, 5, 1, 0)
+    return parts.reshape(height, width, 4 * inputs, 4 * channels)
