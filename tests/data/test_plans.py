@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from lockstep.data import ExamplePlan, WindowPlan
+from lockstep.data.plans import batch_numbers
 from lockstep.errors import InputError
 
 
@@ -184,3 +187,18 @@ def test_the_remedy_of_a_batch_too_large_works(batch_size, num_steps, num_tokens
         most = int(error.remedy.split()[3].rstrip(","))
         assert most < batch_size
         assert WindowPlan(num_tokens, most, num_steps).num_batches >= 1
+
+
+@given(
+    st.lists(st.integers(0, 2**31 - 1), min_size=2, max_size=300, unique=True),
+    st.randoms(use_true_random=False),
+)
+def test_other_rows_or_another_order_have_another_number(rows: list[int], random: Any) -> None:
+    same, other, exchanged = list(rows), list(rows), list(rows)
+    other[random.randrange(len(rows))] ^= 1
+    i, j = random.sample(range(len(rows)), 2)
+    exchanged[i], exchanged[j] = exchanged[j], exchanged[i]
+    numbers = batch_numbers(np.array([rows, same, other, exchanged], np.int32)).tolist()
+    assert numbers[0] == numbers[1]
+    assert len(set(numbers[1:])) == 3
+    assert all(0 <= number < 2**53 for number in numbers)
