@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import os
+import signal
 
 # Test processes run side by side. Threads that wait by spinning, one set per process, would slow
 # each other down a hundredfold, so every process computes with one.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell starts background jobs with SIGINT ignored, and their children inherit that: the tests of
+# Ctrl-C would wait in vain.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from hypothesis import settings
 
