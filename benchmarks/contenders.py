@@ -16,6 +16,7 @@ from lockstep import recipes
 from lockstep.assemble import assemble
 from lockstep.data import find, list_sources
 from lockstep.frameworks import registry
+from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.step import make_step
 from lockstep.spec import GRU, FashionMNIST, RunSpec, TimeMachine
 from lockstep.training.history import History
@@ -104,7 +105,7 @@ def by_hand(spec: RunSpec, epochs: int) -> Round:
             own, log = program.steps(own, block, np.full(len(block), lr), 0)
         program.fetch(log)
 
-    once = compiled if hasattr(program, "_run") else eager
+    once = compiled if isinstance(program, CompiledProgram) else eager
 
     def round_() -> tuple[float, int]:
         begin = time.perf_counter()
