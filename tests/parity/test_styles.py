@@ -85,6 +85,10 @@ def concise_tolerance(framework: str, optimizer: str, *, clipped: bool = False) 
 @pytest.mark.parametrize("model", MODELS)
 def test_models(model: str, framework: str) -> None:
     spec = MODELS[model].with_fields({"framework": framework})
+    if (framework, spec.model.kind, spec.precision) == ("mindspore", "lenet", "float64"):
+        with pytest.raises(InputError, match=r"precision = 'float64': mindspore\.nn\.Conv2d"):
+            walk(spec, style="concise")
+        return
     scratch, concise = walk(spec), walk(spec, style="concise")
     loss = scratch.history[:, "loss"]
     if "lenet" not in model:  # too few steps for it

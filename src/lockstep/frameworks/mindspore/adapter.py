@@ -13,7 +13,7 @@ from mindspore.device_context import ascend, gpu
 from mindspore.device_context.cpu import op_tuning
 
 from lockstep.frameworks.eager import EagerProgram
-from lockstep.frameworks.mindspore.graph import graph_step, graph_sums
+from lockstep.frameworks.mindspore.graph import graph_step
 from lockstep.frameworks.mindspore.module import module_program
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.protocol import Program
@@ -59,7 +59,6 @@ class MindSporeFramework:
             task,
             spec,
             step=graph_step(ops, task, spec),
-            sums=graph_sums(ops, task),
             notes=("compiled steps",),
         )
 

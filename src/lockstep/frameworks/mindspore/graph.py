@@ -1,4 +1,4 @@
-"""The step and the sums of step.py as graphs, one for each batch size."""
+"""The step of step.py as a graph, one for each batch size."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.mindspore.recording import Recording, leaves
 from lockstep.frameworks.protocol import Weights
-from lockstep.frameworks.step import Step, make_step, make_sums
+from lockstep.frameworks.step import Step, make_step
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -52,7 +52,3 @@ def graph_step(ops: MindSporeOps, task: Task, spec: RunSpec) -> Step:
         return new
 
     return step
-
-
-def graph_sums(ops: MindSporeOps, task: Task) -> Callable[..., tuple[Array, Array]]:
-    return Graph(ops, lambda own, *given: make_sums(own, task)(*given))

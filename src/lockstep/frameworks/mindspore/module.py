@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 
+_DRAWING = (nn.Dropout, nn.Dropout1d, nn.Dropout2d, nn.Dropout3d)
+
+
 def module_program(ops: MindSporeOps, task: Task, spec: RunSpec) -> ModuleProgram:
     """The program of the task's own cell, or of the concise form of its model."""
     if task.native is None:
@@ -42,13 +45,12 @@ def module_program(ops: MindSporeOps, task: Task, spec: RunSpec) -> ModuleProgra
     how = "compiled layers" if module.compiles else "eager steps"
     notes = (how, f"mindspore.nn and {module.optimizer.note}")
     program = ModuleProgram(ops, task, spec, module, layout=way, initial=start, notes=notes)
-    if module.compiles:
-        _compile(program, task)
+    _warm_up(program, task)
     return program
 
 
-def _compile(program: ModuleProgram, task: Task) -> None:
-    """Once on a batch of each size, so that the run's first steps are as fast as any."""
+def _warm_up(program: ModuleProgram, task: Task) -> None:
+    """Once on a batch of each size: MindSpore compiles parts of its optimizers when first used."""
     state = program.load(program.initial())
     for rows in {block.shape[1]: block for block in task.plan.epoch(0)}.values():
         program.steps(state, rows[:1], np.zeros(1), 0)
@@ -59,6 +61,14 @@ def _own_copy(cell: object) -> nn.Cell:
     if not isinstance(cell, nn.Cell):
         problem, remedy = "is not a mindspore.nn.Cell", "Run it in its own framework."
         raise InputError("model", type(cell).__name__, problem, remedy)
+    for name, part in cell.cells_and_names():
+        if isinstance(part, _DRAWING):
+            raise InputError(
+                f"model, cell {name}",
+                type(part).__name__,
+                "draws from a generator of its own, which a resumed run cannot take up again",
+                "Call mindspore.ops.dropout in construct instead.",
+            )
     return copy.deepcopy(cell)
 
 
@@ -96,8 +106,8 @@ class MindSporeModule:
         self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
     ) -> tuple[Array, Weights, Weights]:
         self._cell.set_train()
-        if self._draws:  # a cell that draws for itself draws the same after a resume
-            ms.set_seed((self._spec.seed * 1_000_003 + step) % 2**32)
+        if self._draws:
+            _seed((self._spec.seed * 1_000_003 + step) % 2**32)
         kept = []
 
         def scalar() -> ms.Tensor:
@@ -121,3 +131,10 @@ class MindSporeModule:
         given = {n: a.tensor for n, a in carry.items()}
         outputs, new = self._call(forward, x.tensor, given)
         return Array(self._ops, outputs), {n: Array(self._ops, t) for n, t in new.items()}
+
+
+def _seed(seed: int) -> None:
+    """A cell that draws for itself draws the same after a resume."""
+    numpys = np.random.get_state()
+    ms.set_seed(seed)  # seeds NumPy too
+    np.random.set_state(numpys)

@@ -16,7 +16,7 @@ import mindspore as ms
 
 from lockstep.frameworks.mindspore.arrays import Array, mapped
 
-_graphs = count()
+_compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 class Recording:
@@ -63,20 +63,29 @@ class Recording:
 
     def compiled(self, inputs: Any) -> Callable[..., Any]:
         """The graph from tensors in the place of inputs to a tuple of tensors."""
+        body = "\n".join([f"({listed(inputs)}):", *self.lines])
+        key = (body, *(_identity(value) for value in self.names.values()))
+        if key not in _compiled:  # one that was recorded before is not compiled again
+            _compiled[key] = self._compiled(body)
+        return _compiled[key]
+
+    def _compiled(self, body: str) -> Callable[..., Any]:
         # MindSpore knows a function by name and address, and an address may be used again
-        name = f"graph{next(_graphs)}"
-        lines = [
-            f"def make({', '.join(self.names)}):",
-            f"    def {name}({listed(inputs)}):",
-            *self.lines,
-            f"    return {name}",
-        ]
+        name = f"graph{len(_compiled)}"
+        source = f"def make({', '.join(self.names)}):\n    def {name}{body}\n    return {name}\n"
         # it asks Python for the source of what it compiles
         file = f"<lockstep {name}>"
-        linecache.cache[file] = (0, None, [f"{line}\n" for line in lines], file)
+        linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
         space: dict[str, Any] = {"__name__": __name__}
-        exec(compile("\n".join(lines), file, "exec"), space)
+        exec(compile(source, file, "exec"), space)
         return ms.jit(space["make"](**self.names))
+
+
+def _identity(value: Any) -> Any:
+    if not isinstance(value, ms.Tensor):
+        return value
+    array = value.asnumpy()
+    return array.dtype.str, array.shape, array.tobytes()
 
 
 def leaves(tree: Any) -> list[Array]:
