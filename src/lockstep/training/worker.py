@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -59,8 +58,15 @@ def carry_out(folder: Path, stream: TextIO, event_steps: int = 0, changed: str =
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     record(folder, facts)
     resume(folder, spec=spec, listeners=[send], event_steps=event_steps)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024  # Linux counts in KiB
-    record(folder, facts | {"peak_memory": peak})
+    record(folder, facts | {"peak_memory": peak_memory()})
+
+
+def peak_memory() -> int | None:
+    """The most memory that this process has held, in bytes; None where the system does not tell."""
+    status = Path("/proc/self/status")  # getrusage would count what the parent held when it forked
+    lines = status.read_text().splitlines() if status.exists() else []
+    found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")]
+    return found[0] if found else None
 
 
 def record(folder: Path, facts: dict[str, Any]) -> None:
