@@ -9,7 +9,7 @@ import pytest
 
 from lockstep.errors import InputError
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.models.losses import LOSSES, cross_entropy, num_correct, squared
+from lockstep.models.losses import LOSSES, cross_entropy, are_correct, squared
 
 OPS = NumpyOps("float64")
 
@@ -44,10 +44,10 @@ def test_cross_entropy_of_large_scores_is_finite() -> None:
     assert cross_entropy(OPS, scores, np.array([1, 0])).tolist() == [1000.0, 1000.0]
 
 
-def test_num_correct_counts_the_first_of_the_largest() -> None:
+def test_the_first_of_the_largest_is_the_answer() -> None:
     scores = np.array([[1.0, 2.0, 0.0], [3.0, 3.0, 1.0], [0.0, 0.0, 1.0]])
-    assert float(num_correct(OPS, scores, np.array([1, 0, 0]))) == 2.0
-    assert float(num_correct(OPS, scores, np.array([0, 1, 0]))) == 0.0
+    assert are_correct(OPS, scores, np.array([1, 0, 0])).tolist() == [1.0, 1.0, 0.0]
+    assert are_correct(OPS, scores, np.array([0, 1, 0])).tolist() == [0.0, 0.0, 0.0]
 
 
 def test_the_names_a_spec_may_use() -> None:

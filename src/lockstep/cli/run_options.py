@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 # option -> field of the spec, for options that set one field
 _FIELDS = {
     "framework": "framework",
+    "devices": "devices",
     "style": "style",
     "batch_size": "batch_size",
     "epochs": "epochs",
@@ -35,6 +36,7 @@ def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) 
     )
     if framework:
         group.add_argument("--framework", metavar="NAME", help="numpy, torch, jax ...")
+    group.add_argument("--devices", metavar="N", help="how many; batch_size is theirs together")
     group.add_argument("--style", metavar="STYLE", help="scratch or concise")
     group.add_argument("--batch-size", metavar="N")
     group.add_argument("--epochs", metavar="N")

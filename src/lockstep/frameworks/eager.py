@@ -9,6 +9,7 @@ import numpy as np
 
 from lockstep import optimizers
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
+from lockstep.frameworks.share import Share, Whole
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import Step, device_data, initial_snapshot, make_step, make_sums
 
@@ -27,14 +28,15 @@ def fetched(log: Log) -> dict[str, np.ndarray]:
 
 
 def evaluated(
-    ops: Ops, task: Task, split: str, sums: Callable[[Array], tuple[Array, Array]]
+    ops: Ops, task: Task, split: str, sums: Callable[[Array], tuple[Array, Array]], share: Share
 ) -> Sums:
-    """What `evaluate` returns, from `sums(rows)` of each batch."""
+    """What `evaluate` returns, from a share's `sums(rows)` of each batch."""
     loss = correct = 0.0
     for block in task.evaluation_rows(split):
         for rows in ops.asarray(block):
             part = sums(rows)
             loss, correct = loss + float(part[0]), correct + float(part[1])
+    loss, correct = share.total([loss, correct])
     return Sums(loss, correct, task.count(split))
 
 
@@ -51,14 +53,16 @@ class EagerProgram:
         sums: Callable[..., tuple[Array, Array]] | None = None,
         layout: Layout | None = None,
         initial: Callable[[], Snapshot] | None = None,
+        share: Share | None = None,
         notes: tuple[str, ...] = ("eager steps",),
     ) -> None:
         self.notes = notes
         self._ops, self._task, self._spec = ops, task, spec
         self._data = device_data(ops, task)
         self._compiles = step is not None
-        self._step = step or make_step(ops, task, spec)
-        self._sums = sums or make_sums(ops, task)
+        self._share = share or Whole(ops)
+        self._step = step or make_step(ops, task, spec, share=self._share)
+        self._sums = sums or make_sums(ops, task, share=self._share)
         self.initial = initial or initial_snapshot(task, spec)
         states = States(ops, task, spec, layout)
         self.load, self.dump = states.load, states.dump
@@ -89,4 +93,4 @@ class EagerProgram:
         def sums(rows: Array) -> tuple[Array, Array]:
             return self._sums(state.weights, self._data[split], rows)
 
-        return evaluated(self._ops, self._task, split, sums)
+        return evaluated(self._ops, self._task, split, sums, self._share)

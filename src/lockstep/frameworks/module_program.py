@@ -14,8 +14,9 @@ import numpy as np
 from lockstep.frameworks.eager import Log, evaluated, fetched
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
+from lockstep.frameworks.share import Share, Whole, mean
 from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import device_data, make_sums, zero_carry
+from lockstep.frameworks.step import device_data, make_sums, start_carry
 from lockstep.optimizers import clip
 
 if TYPE_CHECKING:
@@ -59,11 +60,14 @@ class ModuleProgram:
         layout: Layout,
         initial: Callable[[], Snapshot],
         notes: tuple[str, ...],
+        share: Share | None = None,
     ) -> None:
         self.notes, self.initial = notes, initial
         self._ops, self._task, self._spec, self._module = ops, task, spec, module
         self._data = device_data(ops, task)
-        self._sums = make_sums(ops, task, lambda w, x, carry: module.outputs(x, carry))
+        self._share = share or Whole(ops)
+        call = lambda w, x, carry: module.outputs(x, carry)  # noqa: E731
+        self._sums = make_sums(ops, task, call, self._share)
         states = States(ops, task, spec, layout)
         self.load, self.dump = states.load, states.dump
         self.restart_carry = states.restart_carry
@@ -84,17 +88,19 @@ class ModuleProgram:
     def _step(
         self, rows: Array, carry: Weights, lr: float, step: int
     ) -> tuple[Array, Array, Weights]:
-        x, y = self._task.batch(self._ops, self._data["train"], rows)
-        if not self._task.carries_state:
-            carry = zero_carry(self._ops, self._task, len(rows))
+        part = self._share.split(rows)
+        x, y = self._task.batch(self._ops, self._data["train"], part.rows)
+        start = start_carry(self._ops, self._task, self._share, carry, part)
 
         def loss(outputs: Array) -> Array:
-            return self._ops.mean(self._task.loss(self._ops, outputs, y))
+            losses = self._task.loss(self._ops, outputs, y)
+            return mean(self._ops, losses, part.weights(self._ops))
 
-        value, carry, grads = self._module.gradient(loss, x, carry, step)
+        found = self._module.gradient(loss, x, start, step)
+        value, after, grads = self._share.sum(*found)
         grads, norm = clip(self._ops, self._spec.optimizer, grads)
         self._module.update(grads, lr)
-        return value, norm, carry
+        return value, norm, after if self._task.carries_state else carry
 
     def fetch(self, log: Log) -> dict[str, np.ndarray]:
         return fetched(log)
@@ -105,4 +111,4 @@ class ModuleProgram:
         def sums(rows: Array) -> tuple[Array, Array]:
             return self._sums(state.weights, self._data[split], rows)
 
-        return evaluated(self._ops, self._task, split, sums)
+        return evaluated(self._ops, self._task, split, sums, self._share)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
 from lockstep.frameworks.protocol import Snapshot
-from lockstep.models.losses import num_correct
+from lockstep.frameworks.share import Whole, mean
+from lockstep.models.losses import are_correct
 
 if TYPE_CHECKING:
     from lockstep.frameworks.protocol import Array, Ops, Weights
+    from lockstep.frameworks.share import Part, Share
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
@@ -23,21 +25,22 @@ Update = Callable[..., tuple["Weights", "Weights"]]  # w, grads, slots, numbers,
 
 
 def make_step(
-    ops: Ops, task: Task, spec: RunSpec, call: Call | None = None, update: Update | None = None
+    ops: Ops,
+    task: Task,
+    spec: RunSpec,
+    call: Call | None = None,
+    update: Update | None = None,
+    share: Share | None = None,
 ) -> Step:
     """step(weights, slots, carry, data, rows, numbers, t) -> weights, slots, carry, loss, norm.
 
     `call` is the model (the task's own unless given), `update` the optimizer (the rules over Ops
-    unless given). `t` is the step's number, for those who count themselves.
+    unless given), `share` this device's among several. `t` is the step's number, for those who
+    count themselves.
     """
-    call = call or model_call(ops, task)
+    share = share or Whole(ops)
     update = update or rule_update(ops, spec)
-
-    def batch_loss(w: Weights, carry: Weights, x: Array, y: Array) -> tuple[Array, Weights]:
-        outputs, carry = call(w, x, carry)
-        return ops.mean(task.loss(ops, outputs, y)), carry
-
-    gradient = ops.value_and_grad(batch_loss)
+    gradient = make_gradient(ops, task, call, share)
 
     def step(
         w: Weights,
@@ -48,9 +51,7 @@ def make_step(
         numbers: Any,
         t: Any,
     ) -> tuple[Weights, Weights, Weights, Array, Array]:
-        x, y = task.batch(ops, data, rows)
-        start = carry if task.carries_state else zero_carry(ops, task, rows.shape[0])
-        (loss, carry), grads = gradient(w, start, x, y)
+        loss, carry, grads = gradient(w, carry, data, share.split(rows))
         grads, norm = optimizers.clip(ops, spec.optimizer, grads)
         w, slots = update(w, grads, slots, numbers, t)
         return w, slots, carry, loss, norm
@@ -58,15 +59,45 @@ def make_step(
     return step
 
 
-def make_sums(ops: Ops, task: Task, call: Call | None = None) -> Callable[..., tuple[Array, Array]]:
-    """sums(weights, data, rows) -> sum of losses, number correct (0 for regression)."""
+def make_gradient(
+    ops: Ops, task: Task, call: Call | None, share: Share
+) -> Callable[..., tuple[Array, Weights, Weights]]:
+    """gradient(weights, carry, data, part) -> loss, carry, gradients of the whole batch."""
     call = call or model_call(ops, task)
 
+    def batch_loss(
+        w: Weights, carry: Weights, x: Array, y: Array, *weights: Array
+    ) -> tuple[Array, Weights]:
+        outputs, carry = call(w, x, carry)
+        return mean(ops, task.loss(ops, outputs, y), weights), carry
+
+    with_gradient = share.value_and_grad(batch_loss)
+
+    def gradient(
+        w: Weights, carry: Weights, data: Weights, part: Part
+    ) -> tuple[Array, Weights, Weights]:
+        x, y = task.batch(ops, data, part.rows)
+        start = start_carry(ops, task, share, carry, part)
+        (loss, after), grads = with_gradient(w, start, x, y, *part.weights(ops))
+        return loss, after if task.carries_state else carry, grads
+
+    return gradient
+
+
+def make_sums(
+    ops: Ops, task: Task, call: Call | None = None, share: Share | None = None
+) -> Callable[..., tuple[Array, Array]]:
+    """sums(weights, data, rows) -> sum of losses, number correct (0 for regression), of a share."""
+    call, share = call or model_call(ops, task), share or Whole(ops)
+
     def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
-        x, y = task.batch(ops, data, rows)
-        outputs, _ = call(w, x, zero_carry(ops, task, rows.shape[0]))
-        loss = ops.sum(task.loss(ops, outputs, y))
-        return loss, num_correct(ops, outputs, y) if task.classifies else loss * 0
+        part = share.split(rows)
+        x, y = task.batch(ops, data, part.rows)
+        outputs, _ = call(w, x, zero_carry(ops, task, part.rows.shape[0]))
+        loss = part.sum(ops, task.loss(ops, outputs, y))
+        if not task.classifies:
+            return loss, loss * 0
+        return loss, part.sum(ops, are_correct(ops, outputs, y))
 
     return sums
 
@@ -97,6 +128,11 @@ def device_data(ops: Ops, task: Task) -> dict[str, Weights]:
         split: {name: ops.asarray(value) for name, value in arrays.items()}
         for split, arrays in task.splits.items()
     }
+
+
+def start_carry(ops: Ops, task: Task, share: Share, carry: Weights, part: Part) -> Weights:
+    """The recurrent state that a part of a batch begins with."""
+    return share.carry(carry) if task.carries_state else zero_carry(ops, task, part.rows.shape[0])
 
 
 def zero_carry(ops: Ops, task: Task, batch_size: int) -> Weights:

@@ -49,10 +49,71 @@ def conv_max_pool(ops: Ops, x: Array, w: Array, b: Array, padding: int) -> Array
 
 
 @dataclass(frozen=True)
+class Convolution:
+    """pool(relu(conv2d(x))) by 2: (B, C, H, W) -> (B, O, H', W'). Output channels know nothing of
+    each other: a part of the kernels gives a part of the result."""
+
+    name: str
+    pooling: str
+    padding: int = 0
+
+    def __call__(self, ops: Ops, x: Array, w: Array, b: Array) -> Array:
+        if self.pooling == "max":
+            layer = ops.fused.get("conv_max_pool", conv_max_pool)
+            return layer(ops, x, w, b, self.padding)
+        return ops.avg_pool2d(ops.relu(ops.conv2d(x, w, b, self.padding)), 2)
+
+
+@dataclass(frozen=True)
+class FullyConnected:
+    """relu(x w + b), images flattened, or without ReLU: (B, I) -> (B, O)."""
+
+    name: str
+    relu: bool = True
+
+    def __call__(self, ops: Ops, x: Array, w: Array, b: Array) -> Array:
+        return self.activate(ops, self.flatten(ops, x, w) @ w + b)
+
+    def flatten(self, ops: Ops, x: Array, w: Array) -> Array:
+        return x if len(x.shape) == 2 else ops.reshape(x, (x.shape[0], w.shape[0]))
+
+    def activate(self, ops: Ops, h: Array) -> Array:
+        return ops.relu(h) if self.relu else h
+
+
+Layer = Convolution | FullyConnected
+_LAYERS: dict[str, tuple[Layer, ...]] = {
+    "max": (
+        Convolution("conv1", "max", padding=2),
+        Convolution("conv2", "max"),
+        FullyConnected("fc1"),
+        FullyConnected("fc2"),
+        FullyConnected("fc3", relu=False),
+    ),
+    "avg": (
+        Convolution("conv1", "avg"),
+        Convolution("conv2", "avg"),
+        FullyConnected("fc1"),
+        FullyConnected("fc2", relu=False),
+    ),
+}
+
+
+@dataclass(frozen=True)
 class LeNetModel:
     """x (B, 28, 28) -> scores (B, 10)."""
 
     pooling: str
+
+    @property
+    def layers(self) -> tuple[Layer, ...]:
+        """In order; the weights of each are `name`_w and `name`_b."""
+        return _LAYERS[self.pooling]
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights, by name."""
+        return dict(_SHAPES[self.pooling])
 
     def initial_weights(self, seed: int) -> Arrays:
         draw = xavier if self.pooling == "max" else gaussian  # as each chapter does
@@ -63,17 +124,6 @@ class LeNetModel:
 
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         h = ops.reshape(x, (x.shape[0], 1, 28, 28))
-        if self.pooling == "max":
-            layer = ops.fused.get("conv_max_pool", conv_max_pool)
-            h = layer(ops, h, w["conv1_w"], w["conv1_b"], 2)
-            h = layer(ops, h, w["conv2_w"], w["conv2_b"], 0)
-            hidden = ["fc1", "fc2"]
-        else:
-            h = ops.avg_pool2d(ops.relu(ops.conv2d(h, w["conv1_w"], w["conv1_b"])), 2)
-            h = ops.avg_pool2d(ops.relu(ops.conv2d(h, w["conv2_w"], w["conv2_b"])), 2)
-            hidden = ["fc1"]
-        h = ops.reshape(h, (x.shape[0], w["fc1_w"].shape[0]))
-        for name in hidden:
-            h = ops.relu(h @ w[f"{name}_w"] + w[f"{name}_b"])
-        last = f"fc{len(hidden) + 1}"
-        return h @ w[f"{last}_w"] + w[f"{last}_b"], carry
+        for layer in self.layers:
+            h = layer(ops, h, w[f"{layer.name}_w"], w[f"{layer.name}_b"])
+        return h, carry

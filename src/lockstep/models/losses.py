@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import TYPE_CHECKING
 
 from lockstep.errors import InputError
@@ -24,17 +25,16 @@ def squared(ops: Ops, outputs: Array, y: Array) -> Array:
 
 def cross_entropy(ops: Ops, outputs: Array, y: Array) -> Array:
     """-log softmax(scores)[label]: scores (..., C), labels (...) -> (number of labels,)."""
-    count = 1
-    for size in y.shape:
-        count *= size
+    count = prod(y.shape)
     scores = ops.reshape(outputs, (count, outputs.shape[-1]))
     return -ops.pick(ops.log_softmax(scores), ops.reshape(y, (count,)))
 
 
-def num_correct(ops: Ops, outputs: Array, y: Array) -> Array:
-    """How many labels the largest score names."""
+def are_correct(ops: Ops, outputs: Array, y: Array) -> Array:
+    """1 for each label that the largest score names, else 0: (number of labels,)."""
     # as floats: some frameworks compare no two types of whole numbers, and labels may be of any
-    return ops.sum(ops.floating(ops.floating(ops.argmax(outputs)) == ops.floating(y)))
+    right = ops.floating(ops.floating(ops.argmax(outputs)) == ops.floating(y))
+    return ops.reshape(right, (prod(y.shape),))
 
 
 LOSSES: dict[str, Loss] = {"squared": squared, "cross_entropy": cross_entropy}

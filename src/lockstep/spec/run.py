@@ -18,13 +18,14 @@ STYLES = ("scratch", "concise")
 PRECISIONS = ("float32", "float64")
 UNITS = ("step", "epoch")
 SPLITS = ("train", "test")
+MOST_DEVICES = 4096
 
 
 @dataclass(frozen=True)
 class RunSpec:
-    """Data, model, batch size, optimizer, schedule, framework and seed of one run.
+    """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
 
-    `max_steps` 0 means no limit but `epochs`. `evaluate` names the splits measured after every
+    `batch_size` is that of all `devices` together. `max_steps` 0 means no limit but `epochs`. `evaluate` names the splits measured after every
     `evaluate_epochs` epochs and at the end. `checkpoint_steps` 0 means after an epoch, at most
     every ten seconds, and at the end. `fused` allows an adapter's faster equal of a model part.
     """
@@ -40,6 +41,7 @@ class RunSpec:
     max_steps: int = 0
     seed: int = 0
     framework: str = "numpy"
+    devices: int = 1
     style: str = "scratch"
     precision: str = "float32"
     fused: bool = True
@@ -59,6 +61,7 @@ class RunSpec:
         truth("fused", self.fused)
         for field in ("batch_size", "epochs", "evaluate_epochs"):
             store(self, field, whole(field, getattr(self, field)))
+        store(self, "devices", whole("devices", self.devices, most=MOST_DEVICES))
         for field in ("max_steps", "checkpoint_steps"):
             store(self, field, whole(field, getattr(self, field), least=0))
         store(self, "seed", whole("seed", self.seed, least=0, most=2**63 - 1))
