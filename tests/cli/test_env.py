@@ -12,6 +12,8 @@ import pytest
 from lockstep.frameworks import environments, installing, registry
 from lockstep.frameworks.environments import MARKER, Environment
 
+from tests.comparison.conftest import FOLDER
+
 from .conftest import Command
 
 MakeEnvironment = Callable[[str], Environment]
@@ -153,7 +155,7 @@ def test_check_tells_what_is_wrong(
         environment.python, environment.python.with_name("real"), follow_symlinks=False
     )
     environment.python.unlink()
-    change = "sed -i 's/^base = 0.05/base = 0.06/' $4/spec.toml"
+    change = f"{FOLDER}; sed -i 's/^base = 0.05/base = 0.06/' $FOLDER/spec.toml"
     environment.python.write_text(f'#!/bin/sh\n{change}\nexec {real} "$@"\n')
     environment.python.chmod(0o755)
     hide("torch", "jax")

@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 Interpreter = Callable[[str], str]
+# of a worker's job, in the shell
+FOLDER = """FOLDER=$(printf %s "$4" | sed 's/.*"directory": "\\([^"]*\\)".*/\\1/')"""
 
 
 @pytest.fixture
 def interpreter(tmp_path: Path) -> Interpreter:
-    """A command that takes Python's place; its shell script knows $PYTHON and the folder, $4."""
+    """A command that takes Python's place; its shell script knows $PYTHON and $FOLDER."""
 
     def make(script: str) -> str:
         path = tmp_path / f"python-{len(list(tmp_path.iterdir()))}"
-        path.write_text(f"#!/bin/sh\nPYTHON={sys.executable}\n{script}\n")
+        path.write_text(f"#!/bin/sh\nPYTHON={sys.executable}\n{FOLDER}\n{script}\n")
         path.chmod(0o755)
         return str(path)
 
@@ -42,6 +44,6 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen
         started.append(real(*args, **kwargs))
         return started[-1]
 
-    monkeypatch.setattr("lockstep.training.launch.subprocess.Popen", popen)
+    monkeypatch.setattr("lockstep.parallel.children.subprocess.Popen", popen)
     yield started
     assert [process.args for process in started if process.returncode is None] == []

@@ -114,7 +114,7 @@ def test_a_fault_is_found_where_it_begins(
 ) -> None:
     """The cause is named: the loss itself parts at once with other weights, and with another lr
     at step 1, for the first loss is still that of the same weights."""
-    faulty = interpreter(f"sed -i '{fault}' $4/spec.toml; exec $PYTHON \"$@\"")
+    faulty = interpreter(f"sed -i '{fault}' $FOLDER/spec.toml; exec $PYTHON \"$@\"")
     found = compare(
         small(), frameworks=["numpy"], steps=20, out=tmp_path / "c", interpreters={"numpy": faulty}
     )
@@ -156,7 +156,7 @@ MISSING = """exec $PYTHON -P -c "
 import importlib.util as u, runpy, sys
 real = u.find_spec
 u.find_spec = lambda name, *rest: None if name == 'jax' else real(name, *rest)
-sys.argv = ['worker', '$4']
+sys.argv = ['worker', '{\\"directory\\": \\"$FOLDER\\"}']
 runpy.run_module('lockstep.training.worker', run_name='__main__')
 "
 """

@@ -67,7 +67,7 @@ def test_an_interpreter_that_is_named_comes_before_the_environment(
     tmp_path: Path, make_environment: MakeEnvironment, interpreter: Callable[[str], str]
 ) -> None:
     make_environment("numpy")
-    named = interpreter('touch $4/named; exec $PYTHON "$@"')
+    named = interpreter('touch $FOLDER/named; exec $PYTHON "$@"')
     spec = ls.recipes.airfoil_linear()
     found = compare(
         spec, frameworks=["numpy"], steps=10, out=tmp_path / "c", interpreters={"numpy": named}

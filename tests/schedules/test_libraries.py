@@ -189,8 +189,9 @@ def test_optax_one_cycle_is_one_step_longer(optax: Any) -> None:
 
 @pytest.fixture(scope="module")
 def keras_schedules() -> Any:
-    os.environ.setdefault("KERAS_BACKEND", "jax")
-    return pytest.importorskip("keras").optimizers.schedules
+    with pytest.MonkeyPatch.context() as patch:  # read once, by the import
+        patch.setenv("KERAS_BACKEND", os.environ.get("KERAS_BACKEND", "jax"))
+        return pytest.importorskip("keras").optimizers.schedules
 
 
 def test_same_as_keras(keras_schedules: Any) -> None:

@@ -292,7 +292,7 @@ def test_a_worker_that_is_killed(away: MakeEnvironment, tmp_path: Path) -> None:
     with pytest.raises(LockstepError) as caught:
         ls.train(spec, mine, out=tmp_path / "run")
     told = str(caught.value)
-    assert told.startswith("numpy: was ended by SIGKILL; see ")
+    assert told.startswith("numpy was ended by SIGKILL; see ")
     assert told.endswith("\n  the last words of a model")
     assert "worker.log" in told
     assert checkpoints.newest(tmp_path / "run" / "checkpoints") is not None

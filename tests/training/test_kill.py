@@ -149,7 +149,7 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert process.returncode == 130, errors
-    assert took < 5.0  # a product of matrices and the end of Python; not eight steps
+    assert took < 15.0  # products of matrices and the end of Python; not eight steps
     assert "Traceback" not in errors
     assert not list((tmp_path / "run").rglob("*.part"))
     assert RunDirectory(tmp_path / "run").spec == spec  # there to be resumed, from its start

@@ -16,13 +16,12 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
-from lockstep.parallel.children import last_lines
+from lockstep.parallel.children import WorkerError, last_lines
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import RunCompleted, RunStarted, StepsCompleted
 from lockstep.training.history import History
-from lockstep.training.launch import WorkerError, follow
+from lockstep.training.launch import WORKER_VARIABLE, follow
 from lockstep.training.machine import machine_facts
-from lockstep.training.worker import WORKER_VARIABLE
 
 LONG = 100_000  # epochs: for minutes
 
@@ -168,7 +167,7 @@ def test_leaving_the_loop_ends_the_process(tmp_path: Path, monkeypatch: pytest.M
         started.append(real(*args, **kwargs))  # type: ignore[call-overload]
         return started[-1]
 
-    monkeypatch.setattr("lockstep.training.launch.subprocess.Popen", popen)
+    monkeypatch.setattr("lockstep.parallel.children.subprocess.Popen", popen)
     folder = prepared(tmp_path / "run", epochs=LONG)
     with closing(follow(folder, timeout=60)) as events:
         for event in events:
@@ -181,13 +180,14 @@ def test_leaving_the_loop_ends_the_process(tmp_path: Path, monkeypatch: pytest.M
 PARENT = """
 import sys
 from pathlib import Path
+from lockstep.parallel import children
 from lockstep.training import launch
-real = launch.subprocess.Popen
+real = children.subprocess.Popen
 def popen(*args, **kwargs):
     process = real(*args, **kwargs)
     print(process.pid, flush=True)
     return process
-launch.subprocess.Popen = popen
+children.subprocess.Popen = popen
 for event in launch.follow(Path(sys.argv[1])):
     print(type(event).__name__, flush=True)
 """
@@ -210,7 +210,8 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, number: signal.Signals) -
 
 def test_a_worker_ends_by_sigterm_and_can_be_resumed(tmp_path: Path) -> None:
     folder = prepared(tmp_path / "run", epochs=8, checkpoint_steps=50)
-    command = [sys.executable, "-m", "lockstep.training.worker", str(folder)]
+    job = json.dumps({"directory": str(folder)})
+    command = [sys.executable, "-m", "lockstep.training.worker", job]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

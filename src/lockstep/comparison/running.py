@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from lockstep.errors import MissingError, RunDirectoryError
 from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Arrays
+from lockstep.parallel.children import WorkerError
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
@@ -24,7 +25,7 @@ from lockstep.training.events import (
     StepsCompleted,
 )
 from lockstep.training.history import History
-from lockstep.training.launch import WorkerError, follow
+from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 
 if TYPE_CHECKING:

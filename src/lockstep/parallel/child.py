@@ -1,8 +1,8 @@
 """A worker's side of the pipes between it and the process that started it.
 
 stdout carries one line of JSON for each message and nothing else: what a library prints goes to
-stderr. A mistake that a person can mend is the last line, {"error": ...}. The worker ends when its
-parent does.
+stderr. A mistake that a person can mend is the last line, {"error", "kind", "exit_code"}. The
+worker ends when its parent does.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any, TextIO
 
 from lockstep.errors import LockstepError
 
+INTERRUPTED = 130  # exit code of a worker that SIGINT reached
 ORPHANED = 70  # exit code of a worker whose parent is gone
 
 Tell = Callable[[dict[str, Any]], None]
@@ -34,8 +35,10 @@ def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
     try:
         work(json.loads(sys.argv[1]), tell)
     except LockstepError as error:
-        tell({"error": str(error)})
         code = error.exit_code
+        tell({"error": str(error), "kind": type(error).__name__, "exit_code": code})
+    except KeyboardInterrupt:
+        code = INTERRUPTED
     except BaseException:
         import traceback
 

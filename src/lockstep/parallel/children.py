@@ -9,13 +9,14 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Self
 
 from lockstep.errors import LockstepError
 from lockstep.frameworks import environments
+from lockstep.parallel.child import INTERRUPTED
 
 LOG_LINES = 12  # of a worker's own words that an error repeats
 GRACE = 5.0  # seconds that a worker has to end by itself
@@ -24,17 +25,36 @@ AFTERMATH = 1.0
 
 
 class WorkerError(LockstepError):
-    """A worker failed, died or gave no sign; the message names it and repeats its last words."""
+    """A worker did not come to its end; the text names it and repeats its last words.
+
+    `status`: missing or failed, mistakes that the worker told itself in `message`; crashed or timed
+    out, with `log` the last lines that it printed.
+    """
+
+    def __init__(
+        self, worker: str, status: str, message: str, log: tuple[str, ...] = (), code: int = 2
+    ) -> None:
+        told = ": " if status in MISTAKES else " "
+        super().__init__(f"{worker}{told}{message}" + "".join(f"\n  {line}" for line in log))
+        self.status, self.message, self.log, self.exit_code = status, message, log, code
+
+
+MISTAKES = ("missing", "failed")  # what a worker told of itself, in words for a person
 
 
 @dataclass(frozen=True)
 class Command:
-    """What to start: `python -m module '{"json": ...}'`, called `name` in messages."""
+    """What to start: `python -m module '{"json": ...}'`, called `name` in messages.
+
+    What it prints goes to `log`, which messages point at, or to a file that goes with the worker.
+    """
 
     name: str
     python: str
     module: str
     argument: dict[str, Any]
+    log: Path | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
 
 
 class Workers:
@@ -51,6 +71,10 @@ class Workers:
     @property
     def pids(self) -> list[int]:
         return [process.pid for process in self._processes]
+
+    def interrupt(self, index: int) -> None:
+        """Ask a worker to come to an end, as Ctrl-C does."""
+        self._processes[index].send_signal(signal.SIGINT)
 
     def __enter__(self) -> Self:
         try:
@@ -83,11 +107,10 @@ class Workers:
                 index, line = self._lines.get(timeout=max(left, 0.01))
             except queue.Empty:
                 if time.monotonic() >= deadline:
-                    raise self._error(
-                        self._stuck(0.0), f"was not done after {timeout:g} s"
-                    ) from None
-                named = self._stuck(silence / 2)
-                raise self._error(named, f"gave no sign for {silence:g} s") from None
+                    index, what = self._stuck(0.0), f"was not done after {timeout:g} s"
+                else:
+                    index, what = self._stuck(silence / 2), f"gave no sign for {silence:g} s"
+                raise self._error(index, "timed out", what) from None
             self._heard[index] = time.monotonic()
             message = self._message(index, line)
             if message is not None:
@@ -106,25 +129,31 @@ class Workers:
             self._open.discard(index)
             if self._code(index, GRACE) in (0, None):  # None: all is told; it is ended by force
                 return None
-            raise self._failure()
+            raise self._failure(index)
         try:
             message = json.loads(line)
         except ValueError:
-            raise self._failure() from None
+            message = None
+        if not isinstance(message, dict):
+            raise self._failure(index)
         if "error" in message:
-            raise WorkerError(f"{self._commands[index].name}: {message['error']}")
+            status = "missing" if message["kind"] == "MissingError" else "failed"
+            name, code = self._commands[index].name, message["exit_code"]
+            raise WorkerError(name, status, message["error"], code=code)
         found: dict[str, Any] = message
         return found
 
-    def _failure(self) -> WorkerError:
+    def _failure(self, index: int) -> WorkerError:
         """Who is at fault: of all that have failed, one that was killed before one that gave up,
         for what the others say is that they lost it."""
-        time.sleep(AFTERMATH)
-        codes = {i: code for i in range(len(self._processes)) if (code := self._code(i, 0.0))}
+        if len(self._processes) > 1:
+            time.sleep(AFTERMATH)
+        codes = {i: code for i in range(len(self._processes)) if (code := self._code(i, 0.1))}
         if not codes:
-            return WorkerError("a worker broke off in mid-sentence.")
+            return self._error(index, "crashed", "broke off in mid-sentence")
         index = min(codes, key=lambda i: (codes[i] > 0, i))
-        return self._error(index, how_ended(codes[index]))
+        code = INTERRUPTED if codes[index] == INTERRUPTED else 1
+        return self._error(index, "crashed", how_ended(codes[index]), code)
 
     def _stuck(self, seconds: float) -> int:
         """Of those quiet for so long, the one that keeps the others waiting: stopped or at work, as
@@ -139,12 +168,13 @@ class Workers:
         except subprocess.TimeoutExpired:
             return None
 
-    def _error(self, index: int, what: str) -> WorkerError:
-        said = "".join(f"\n  {line}" for line in last_lines(self._log(index)))
-        return WorkerError(f"{self._commands[index].name} {what}.{said}")
+    def _error(self, index: int, status: str, what: str, code: int = 2) -> WorkerError:
+        command, log = self._commands[index], self._log(index)
+        message = f"{what}; see {log}." if command.log else f"{what}."
+        return WorkerError(command.name, status, message, last_lines(log), code)
 
     def _log(self, index: int) -> Path:
-        return self._folder / f"worker-{index}.log"
+        return self._commands[index].log or self._folder / f"worker-{index}.log"
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -199,14 +229,14 @@ def _start(command: Command, log: Path) -> subprocess.Popen[bytes]:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env=environments.variables(command.python),
+                env={**environments.variables(command.python), **command.variables},
                 start_new_session=True,  # a terminal's Ctrl-C reaches it through its parent only
             )
     except OSError as error:
         message = (
             f"python = {command.python!r}: cannot be started ({error.strerror}). Check the path."
         )
-        raise WorkerError(message) from error
+        raise WorkerError(command.name, "missing", message) from error
 
 
 def _patience(pid: int) -> int:

@@ -17,20 +17,20 @@ from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.own_task import Own
+from lockstep.parallel.children import MISTAKES, WorkerError
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event
 from lockstep.training.history import History
-from lockstep.training.launch import WorkerError, follow
+from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own
 from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
 SILENCE = 3600.0  # seconds without an event: covers the longest compilation
-MISTAKES = ("missing", "failed")  # what a worker told of itself, in words for a person
 
 Listener = Callable[[Event], None]
 
@@ -59,7 +59,7 @@ def train_elsewhere(
     except WorkerError as error:
         if error.status in MISTAKES and not began:
             _take_back(directory)
-        raise _told(spec, error) from error
+        raise _told(error) from error
 
 
 def resume_elsewhere(
@@ -74,7 +74,7 @@ def resume_elsewhere(
     try:
         return _follow(directory, spec, _task(spec, own), python, listeners, event_steps)
     except WorkerError as error:
-        raise _told(spec, error) from error
+        raise _told(error) from error
 
 
 def refuse_callbacks(spec: RunSpec, callbacks: Iterable[object]) -> None:
@@ -142,9 +142,8 @@ def _take_back(directory: RunDirectory) -> None:
             empty.rmdir()
 
 
-def _told(spec: RunSpec, error: WorkerError) -> LockstepError:
-    said = "".join(f"\n  {line}" for line in error.log)
-    prefix = "" if error.status in MISTAKES else f"{spec.framework}: "
-    told = LockstepError(f"{prefix}{error.message}{said}")
+def _told(error: WorkerError) -> LockstepError:
+    """What the run would have said in this process, or who came to what end."""
+    told = LockstepError(error.message if error.status in MISTAKES else str(error))
     told.exit_code = error.exit_code
     return told

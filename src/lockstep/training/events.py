@@ -110,16 +110,25 @@ def to_json(event: Event) -> str:
     >>> to_json(RunInterrupted(step=3))
     '{"event": "RunInterrupted", "step": 3}'
     """
-    values = {"event": type(event).__name__, **dataclasses.asdict(event)}
+    values = to_values(event)
     try:
         return json.dumps(values, allow_nan=False)
     except ValueError:
         return json.dumps(_spelled(values))
 
 
+def to_values(event: Event) -> dict[str, Any]:
+    """The event as plain values, its kind among them."""
+    return {"event": type(event).__name__, **dataclasses.asdict(event)}
+
+
 def from_json(line: str) -> Event:
     """The event that `to_json` wrote."""
-    values = json.loads(line)
+    return from_values(json.loads(line))
+
+
+def from_values(values: dict[str, Any]) -> Event:
+    """The event that `to_values` gave."""
     kind = values.pop("event", None)
     names = {item.name for item in dataclasses.fields(_KINDS[kind])} if kind in _KINDS else set()
     if kind not in _KINDS or values.keys() != names:

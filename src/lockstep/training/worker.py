@@ -1,64 +1,45 @@
-"""One run in a process of its own: `python -m lockstep.training.worker DIRECTORY [STEPS [SPEC]]`.
+"""A run in a process of its own: `python -m lockstep.training.worker '{"directory": ...}'`.
 
-The run is the one described in DIRECTORY/spec.toml, which goes on under SPEC, in JSON, if that is
-given; STEPS asks for an event at every multiple of it. Every event goes to stdout as one line of
-JSON, and nothing else does: what a framework prints goes to stderr. A mistake that a person can
-mend is the last line, {"error": ..., "kind": ..., "exit_code": ...}. The process ends when its
-parent does.
+The run is the one described in DIRECTORY/spec.toml, which goes on under "spec" if that is given;
+"event_steps" asks for an event at every multiple of it. Every event is told (parallel/child.py).
+One of several processes of a run (parallel/ranks.py) tells and writes all if it is rank 0; the
+others tell {} for each event, as a sign of life.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
-from lockstep.errors import LockstepError
 from lockstep.files import write_whole
-from lockstep.parallel.child import end_with_parent, take_stdout
-
-WORKER_VARIABLE = "LOCKSTEP_WORKER"  # set for a worker, which must not start workers of its own
-INTERRUPTED = 130  # of one that SIGINT reached before its run had begun
+from lockstep.parallel import ranks
+from lockstep.parallel.child import Tell, serve
 
 
-def main(argv: Sequence[str]) -> int:
-    """Carry out the run of the folder that `argv` names; returns the exit code."""
-    stream = take_stdout()
-    end_with_parent()
-    steps = int(argv[1]) if len(argv) > 1 else 0
-    try:
-        carry_out(Path(argv[0]), stream, steps, argv[2] if len(argv) > 2 else "")
-    except KeyboardInterrupt:
-        return INTERRUPTED
-    except LockstepError as error:
-        last = {"error": str(error), "kind": type(error).__name__, "exit_code": error.exit_code}
-        print(json.dumps(last), file=stream, flush=True)
-        return error.exit_code
-    finally:
-        stream.close()
-    return 0
-
-
-def carry_out(folder: Path, stream: TextIO, event_steps: int = 0, changed: str = "") -> None:
-    """Record the machine, then train (or go on, under a changed spec) and send every event."""
+def work(job: dict[str, Any], tell: Tell) -> None:
+    """Record the machine, then train (or go on, under a changed spec) and tell every event."""
     from lockstep.frameworks import registry
     from lockstep.spec import RunSpec
     from lockstep.training import resume
     from lockstep.training.directory import RunDirectory
-    from lockstep.training.events import Event, to_json
+    from lockstep.training.events import Event, to_values
     from lockstep.training.machine import machine_facts
 
-    def send(event: Event) -> None:
-        print(to_json(event), file=stream, flush=True)
+    folder, place = Path(job["directory"]), ranks.current()
+    is_first = place is None or place.rank == 0
 
-    spec = RunSpec.from_dict(json.loads(changed)) if changed else RunDirectory(folder).spec
+    def send(event: Event) -> None:
+        tell(to_values(event) if is_first else {})
+
+    changed = job.get("spec")
+    spec = RunSpec.from_dict(changed) if changed else RunDirectory(folder).spec
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
-    record(folder, facts)
-    resume(folder, spec=spec, listeners=[send], event_steps=event_steps)
-    record(folder, facts | {"peak_memory": peak_memory()})
+    if is_first:
+        record(folder, facts)
+    resume(folder, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))
+    if is_first:
+        record(folder, facts | {"peak_memory": peak_memory()})
 
 
 def peak_memory() -> int | None:
@@ -75,6 +56,4 @@ def record(folder: Path, facts: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    code = main(sys.argv[1:])
-    sys.stderr.flush()
-    os._exit(code)  # all is written; a framework's own clean-up may hang or crash
+    serve(work)

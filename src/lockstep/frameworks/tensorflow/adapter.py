@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # 2: errors only; read once, by the import
 
+os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever else a person uses Keras with
+
 import tensorflow as tf
 
 from lockstep.errors import InputError

@@ -1,0 +1,102 @@
+"""A process as one of several that carry out a run together, as its environment tells it.
+
+The variables are torchrun's (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,
+MASTER_PORT), so that whoever starts the processes, they find each other the same way. Processes of
+one machine that Lockstep itself starts meet at a file instead of an address: no port is opened.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from lockstep.errors import InputError
+
+STORE = "LOCKSTEP_STORE"  # the file at which processes of one machine meet
+
+
+@dataclass(frozen=True)
+class Rank:
+    """One process among `world_size`, `local_world_size` of them on this machine.
+
+    They meet at the file `store`, or at `address` (host:port), where rank 0 is.
+    """
+
+    rank: int
+    world_size: int
+    local_rank: int
+    local_world_size: int
+    store: str = ""
+    address: str = ""
+    restarts: int = 0  # how often all were started anew, after one was lost
+
+    def variables(self) -> dict[str, str]:
+        """The environment of that process.
+
+        >>> Rank(1, 2, 1, 2, store="/tmp/store").variables()["RANK"]
+        '1'
+        """
+        host, _, port = self.address.rpartition(":")
+        meeting = {STORE: self.store} if self.store else {"MASTER_ADDR": host, "MASTER_PORT": port}
+        return {
+            "RANK": str(self.rank),
+            "WORLD_SIZE": str(self.world_size),
+            "LOCAL_RANK": str(self.local_rank),
+            "LOCAL_WORLD_SIZE": str(self.local_world_size),
+            **meeting,
+        }
+
+
+def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
+    """Which process this is; None if it is alone.
+
+    >>> current({})
+    >>> current(Rank(1, 2, 1, 2, store="/tmp/store").variables())
+    Rank(rank=1, world_size=2, local_rank=1, local_world_size=2, store='/tmp/store', address='', restarts=0)
+    """
+    store = variables.get(STORE, "")
+    if "WORLD_SIZE" not in variables or not (store or "MASTER_ADDR" in variables):
+        return None
+    number = {name: _whole(variables, name) for name in ("RANK", "WORLD_SIZE")}
+    local = {
+        "LOCAL_RANK": number["RANK"],
+        "LOCAL_WORLD_SIZE": number["WORLD_SIZE"],
+        "TORCHELASTIC_RESTART_COUNT": 0,
+    }
+    number |= {name: _whole(variables, name, value) for name, value in local.items()}
+    address = "" if store else f"{variables['MASTER_ADDR']}:{variables.get('MASTER_PORT', '')}"
+    return Rank(
+        rank=number["RANK"],
+        world_size=number["WORLD_SIZE"],
+        local_rank=number["LOCAL_RANK"],
+        local_world_size=number["LOCAL_WORLD_SIZE"],
+        store=store,
+        address=address,
+        restarts=number["TORCHELASTIC_RESTART_COUNT"],
+    )
+
+
+def _whole(variables: Mapping[str, str], name: str, default: int | None = None) -> int:
+    text = variables.get(name, "" if default is None else str(default))
+    if not text.isdecimal():
+        raise InputError(name, text, "is not a number of a process", "Start it by torchrun.")
+    return int(text)
+
+
+def free_address() -> str:
+    """An address on this machine at which nobody listens.
+
+    >>> free_address().partition(":")[0]
+    '127.0.0.1'
+    """
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        host, port = place.getsockname()
+    return f"{host}:{port}"
+
+
+def is_loopback(address: str) -> bool:
+    """Whether processes that meet there are all on this machine."""
+    return address.rpartition(":")[0] in ("", "127.0.0.1", "::1", "[::1]", "localhost")
