@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from lockstep.parallel.collective import Collective
+    from lockstep.parallel.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
@@ -198,3 +200,11 @@ class Framework(Protocol):
     def devices(self) -> list[str]: ...
     def ops(self, precision: str, fused: bool = True) -> Ops: ...
     def compile(self, task: Task, spec: RunSpec) -> Program: ...
+
+
+@runtime_checkable
+class JoinsProcesses(Protocol):
+    """A framework whose program may run in several processes, each a part of every batch."""
+
+    def join(self, place: Rank) -> Collective:
+        """Meet the other processes, once; what they do together beside the program."""

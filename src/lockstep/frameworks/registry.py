@@ -53,6 +53,17 @@ def how_to_get(name: str) -> str:
     )
 
 
+def devices_are_processes(name: str) -> bool:
+    """Whether each device of a framework is a process; the framework is not imported.
+
+    >>> devices_are_processes("torch"), devices_are_processes("numpy")
+    (True, False)
+    """
+    check_known(name)
+    adapter = importlib.import_module(f"lockstep.frameworks.{name}")
+    return getattr(adapter, "DEVICES_ARE_PROCESSES", False)
+
+
 def layout(name: str, model: Model) -> Layout:
     """How a framework's own layers keep a model's arrays; the framework is not imported.
 

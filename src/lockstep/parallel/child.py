@@ -20,6 +20,13 @@ from lockstep.errors import LockstepError
 INTERRUPTED = 130  # exit code of a worker that SIGINT reached
 ORPHANED = 70  # exit code of a worker whose parent is gone
 
+WAITED = 71  # exit code of a worker that waited for another in vain
+
+
+class WaitedError(Exception):
+    """Another worker gave no sign for longer than this one would wait."""
+
+
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -39,11 +46,11 @@ def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
         tell({"error": str(error), "kind": type(error).__name__, "exit_code": code})
     except KeyboardInterrupt:
         code = INTERRUPTED
-    except BaseException:
+    except BaseException as error:
         import traceback
 
         traceback.print_exc()
-        code = 1
+        code = WAITED if isinstance(error, WaitedError) else 1
     sys.stderr.flush()
     os._exit(code)  # all is written; a library's own clean-up may hang or crash
 

@@ -16,7 +16,7 @@ from typing import IO, Any, Self
 
 from lockstep.errors import LockstepError
 from lockstep.frameworks import environments
-from lockstep.parallel.child import INTERRUPTED
+from lockstep.parallel.child import INTERRUPTED, WAITED
 
 LOG_LINES = 12  # of a worker's own words that an error repeats
 GRACE = 5.0  # seconds that a worker has to end by itself
@@ -152,6 +152,9 @@ class Workers:
         if not codes:
             return self._error(index, "crashed", "broke off in mid-sentence")
         index = min(codes, key=lambda i: (codes[i] > 0, i))
+        if codes[index] == WAITED and len(codes) < len(self._processes):
+            self._open -= codes.keys()
+            return self._error(self._stuck(0.0), "timed out", "kept the others waiting")
         code = INTERRUPTED if codes[index] == INTERRUPTED else 1
         return self._error(index, "crashed", how_ended(codes[index]), code)
 

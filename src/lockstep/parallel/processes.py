@@ -1,15 +1,12 @@
-"""A plan carried out between processes, by the point-to-point messages of torch.distributed (gloo);
-and that engine's own allreduce. The one file of this room that imports PyTorch."""
+"""A plan carried out between processes, by the point-to-point messages of torch.distributed (gloo).
+The one file of this room that imports PyTorch."""
 
 from __future__ import annotations
 
 import math
-import os
-import socket
 import time
 from collections import deque
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,10 +14,11 @@ import numpy as np
 import torch
 import torch.distributed as dist
 
-from lockstep.errors import InputError
+from lockstep.frameworks.torch.group import ProcessGroup, flat, join_group
 from lockstep.parallel.algorithms import Algorithm
 from lockstep.parallel.collective import Buffers
 from lockstep.parallel.local import add_in_order
+from lockstep.parallel.ranks import Rank
 from lockstep.parallel.transfers import Arrival, Transfer, arrivals
 
 # bytes of a message that is added, and how many are under way from each source: memory for
@@ -32,47 +30,8 @@ WINDOW = 4
 
 
 def join(rank: int, world_size: int, store: Path, timeout: float) -> None:
-    """Meet the other processes of this machine at a file; gloo chooses free ports on loopback."""
-    torch.set_num_threads(1)  # every device is a process: their threads would fight for the cores
-    os.environ["GLOO_SOCKET_IFNAME"] = loopback()
-    dist.init_process_group(
-        "gloo",
-        store=dist.FileStore(str(store), world_size),
-        rank=rank,
-        world_size=world_size,
-        timeout=timedelta(seconds=timeout),
-    )
-
-
-def loopback() -> str:
-    """The name of the interface of 127.0.0.1: lo on Linux, lo0 on macOS."""
-    names = [name for _, name in socket.if_nameindex()]
-    return next((name for name in names if name in ("lo", "lo0")), "lo")
-
-
-class ProcessGroup:
-    """The part of a Collective that is the same for every algorithm."""
-
-    def __init__(self) -> None:
-        self.rank = dist.get_rank()
-        self.world_size = dist.get_world_size()
-
-    def broadcast(self, buffers: Buffers, source: int = 0) -> Buffers:
-        for buffer in buffers:
-            dist.broadcast(torch.from_numpy(_flat(buffer)), source)
-        return buffers
-
-    def barrier(self) -> None:
-        dist.barrier()
-
-
-class EngineCollective(ProcessGroup):
-    """The allreduce of gloo itself."""
-
-    def all_reduce(self, buffers: Buffers) -> Buffers:
-        for buffer in buffers:
-            dist.all_reduce(torch.from_numpy(_flat(buffer)))
-        return buffers
+    """Meet the other processes of this machine at a file."""
+    join_group(Rank(rank, world_size, rank, world_size, store=str(store)), timeout)
 
 
 class MyRound(NamedTuple):
@@ -108,10 +67,10 @@ class PlanCollective(ProcessGroup):
         self._staging: dict[tuple[int, int], np.ndarray] = {}
 
     def all_reduce(self, buffers: Buffers) -> Buffers:
-        for flat in map(_flat, buffers):
-            for part in self._script(len(flat)):
+        for row in map(flat, buffers):
+            for part in self._script(len(row)):
                 begin, sent, received = time.monotonic(), self.sent, self.received
-                self._carry_out(part, flat)
+                self._carry_out(part, row)
                 busy = max(self.sent - sent, self.received - received) / self._bandwidth
                 time.sleep(max(0.0, begin + busy - time.monotonic()))
         return buffers
@@ -165,14 +124,6 @@ class PlanCollective(ProcessGroup):
         if found is None or len(found) < len(like) or found.dtype != like.dtype:
             found = self._staging[source, slot] = np.empty_like(like)
         return found[: len(like)]
-
-
-def _flat(buffer: np.ndarray) -> np.ndarray:
-    """The same memory as one row: what is received must not end in a copy."""
-    if not (buffer.flags.c_contiguous and buffer.flags.writeable):
-        problem = "is not a contiguous array that can be written"
-        raise InputError("buffer", buffer.shape, problem, "Give a copy: numpy.array(buffer).")
-    return buffer.reshape(-1)
 
 
 def _pieces(part: Transfer | Arrival, buffer: np.ndarray) -> Iterator[slice]:

@@ -17,6 +17,9 @@ from lockstep.errors import InputError
 STORE = "LOCKSTEP_STORE"  # the file at which processes of one machine meet
 
 
+PATIENCE = "LOCKSTEP_PATIENCE"
+
+
 @dataclass(frozen=True)
 class Rank:
     """One process among `world_size`, `local_world_size` of them on this machine.
@@ -53,8 +56,8 @@ def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
     """Which process this is; None if it is alone.
 
     >>> current({})
-    >>> current(Rank(1, 2, 1, 2, store="/tmp/store").variables())
-    Rank(rank=1, world_size=2, local_rank=1, local_world_size=2, store='/tmp/store', address='', restarts=0)
+    >>> current(Rank(1, 4, 1, 2, address="10.0.0.1:29500").variables()).address
+    '10.0.0.1:29500'
     """
     store = variables.get(STORE, "")
     if "WORLD_SIZE" not in variables or not (store or "MASTER_ADDR" in variables):
@@ -76,6 +79,22 @@ def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
         address=address,
         restarts=number["TORCHELASTIC_RESTART_COUNT"],
     )
+
+
+def patience(variables: Mapping[str, str] = os.environ) -> float:
+    """Seconds that one process of a run waits for another: LOCKSTEP_PATIENCE, or 300.
+
+    >>> patience({}), patience({"LOCKSTEP_PATIENCE": "20"})
+    (300.0, 20.0)
+    """
+    text = variables.get(PATIENCE, "300")
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise InputError(PATIENCE, text, "is not a number of seconds", "Give a positive number.")
+    return seconds
 
 
 def _whole(variables: Mapping[str, str], name: str, default: int | None = None) -> int:

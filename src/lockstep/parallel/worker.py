@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.frameworks.torch.group import EngineCollective, ProcessGroup
 from lockstep.parallel import algorithms, processes
 from lockstep.parallel.calibration import PROBES
 from lockstep.parallel.child import Tell, serve
 from lockstep.parallel.timing import check_sum, initial_values, turns
 
-AnyCollective = processes.PlanCollective | processes.EngineCollective
+AnyCollective = processes.PlanCollective | EngineCollective
 
 
 def work(job: dict[str, Any], tell: Tell) -> None:
@@ -36,12 +37,12 @@ def work(job: dict[str, Any], tell: Tell) -> None:
             if repeat < 0 and name not in PROBES:
                 check_sum(buffer, world_size, name)
             tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
-    processes.ProcessGroup().barrier()  # who leaves early breaks the connections of the others
+    ProcessGroup().barrier()  # who leaves early breaks the connections of the others
 
 
 def _collective(name: str, bandwidth: float | None) -> AnyCollective:
     if name == "gloo":
-        return processes.EngineCollective()
+        return EngineCollective()
     if name in PROBES:
         return processes.PlanCollective(PROBES[name].plan)
     return processes.PlanCollective(algorithms.get(name), bandwidth or math.inf)

@@ -17,9 +17,11 @@ from lockstep.frameworks import registry
 from lockstep.frameworks.protocol import Program, Snapshot
 from lockstep.optimizers import slot_names
 from lockstep.own_task import Own
+from lockstep.parallel.child import WaitedError
+from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
-from lockstep.training import checkpoints
+from lockstep.training import checkpoints, group
 from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
@@ -45,27 +47,31 @@ def train(
     listeners: Iterable[Listener] = (),
     event_steps: int = 0,
     start: Snapshot | None = None,
+    launch: str = "auto",
 ) -> Result:
     """Carry out a run. With `out`, everything about it is kept in that folder.
 
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
     the weights drawn from the seed. A framework that is not installed here runs in its own
-    environment (`lockstep env create NAME`), out of reach of callbacks.
+    environment (`lockstep env create NAME`), and a run on several devices may need processes of
+    its own (always with `launch` "processes"): both are out of reach of callbacks.
     """
     registry.check_known(spec.framework)
     if out is not None:
         refuse_taken(Path(out), spec)  # at once, not after the data is loaded
-    if not registry.is_installed(spec.framework):
-        refuse_callbacks(spec, callbacks)
-        return train_elsewhere(spec, own, out, listeners, event_steps, start)
+    if processes := group.processes_needed(spec, launch):
+        refuse_callbacks(callbacks)
+        return train_elsewhere(spec, own, out, listeners, event_steps, start, processes)
+    collective = group.join(spec)
     ready = _make_ready(spec, own)
-    if out is None:
-        return _carry_out(ready, None, {}, start, callbacks, listeners, event_steps)
+    hearing = _Hearing(callbacks, listeners, event_steps)
+    if out is None or collective.rank:  # rank 0 writes
+        return _carry_out(ready, collective, None, {}, start, hearing)
     facts = machine_facts(registry.get(spec.framework))
     directory = RunDirectory.create(Path(out), spec, facts, own)
     with directory.taken():
-        return _carry_out(ready, directory, {}, start, callbacks, listeners, event_steps)
+        return _carry_out(ready, collective, directory, {}, start, hearing)
 
 
 def resume(
@@ -76,10 +82,11 @@ def resume(
     callbacks: Iterable[Callback] = (),
     listeners: Iterable[Listener] = (),
     event_steps: int = 0,
+    launch: str = "auto",
 ) -> Result:
     """Go on with a run at the exact step of its last checkpoint; from the start if it has none.
 
-    `spec` continues it under changed settings: another framework, more epochs.
+    `spec` continues it under changed settings: another framework, more devices or epochs.
     """
     directory = find(run)
     before = directory.spec
@@ -87,17 +94,31 @@ def resume(
     registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
-    if not registry.is_installed(spec.framework):
-        refuse_callbacks(spec, callbacks)
-        return resume_elsewhere(directory, own, spec, listeners, event_steps)
+    if processes := group.processes_needed(spec, launch):
+        refuse_callbacks(callbacks)
+        return resume_elsewhere(directory, own, spec, listeners, event_steps, processes)
+    collective = group.join(spec)
+    hearing = _Hearing(callbacks, listeners, event_steps)
+    if collective.rank:
+        snapshot, facts = group.shared_checkpoint(collective, None)
+        return _carry_out(_make_ready(spec, own), collective, None, facts, snapshot, hearing)
     with directory.taken():
         path = checkpoints.newest(directory.checkpoint_folder)
-        snapshot, facts = checkpoints.load(path) if path else (None, {})
+        snapshot, facts = group.shared_checkpoint(collective, path)
         ready = _make_ready(spec, own)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
         directory.cut_log(facts.get("log_size", 0))
-        return _carry_out(ready, directory, facts, snapshot, callbacks, listeners, event_steps)
+        return _carry_out(ready, collective, directory, facts, snapshot, hearing)
+
+
+@dataclass(frozen=True)
+class _Hearing:
+    """Who is told of a run's events, and how often there is one at least."""
+
+    callbacks: Iterable[Callback]
+    listeners: Iterable[Listener]
+    event_steps: int
 
 
 @dataclass(frozen=True)
@@ -121,12 +142,11 @@ def _make_ready(spec: RunSpec, own: Own | None) -> _Ready:
 
 def _carry_out(
     ready: _Ready,
+    collective: Collective,
     directory: RunDirectory | None,
     facts: dict[str, Any],
     snapshot: Snapshot | None,
-    callbacks: Iterable[Callback],
-    listeners: Iterable[Listener],
-    event_steps: int,
+    hearing: _Hearing,
 ) -> Result:
     spec, task, program = ready.spec, ready.task, ready.program
     begin = time.perf_counter()
@@ -147,17 +167,18 @@ def _carry_out(
         program=program,
         state=state,
         rates=Rates(spec.schedule, spec.schedule_per, facts.get("rates")),
-        listeners=[*([log] if log else []), history, *listeners],
+        listeners=[*([log] if log else []), history, *hearing.listeners],
         save_snapshot=save,
         step=facts.get("step", 0),
         epochs_ended=facts.get("epochs_ended", 0),
         seconds=facts.get("seconds", 0.0),
         sums=EpochSums(*facts.get("sums", (0.0, 0))),
-        event_steps=event_steps,
+        event_steps=hearing.event_steps,
+        collective=collective,
     )
     if run.step < run.num_steps:  # an epoch that an earlier limit cut short goes on
         run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)
-    for callback in callbacks:
+    for callback in hearing.callbacks:
         run.listeners.append(partial(_call_back, callback, run))
     try:
         # what is not finite is found by looking at the loss, and told once
@@ -168,12 +189,25 @@ def _carry_out(
             program.prepare(state, task.plan.epoch(0))
             seconds = ready.seconds + time.perf_counter() - begin
             run.emit(ProgramCompiled(seconds, list(program.notes)))
-            train_loop(run)
+            _train_together(run)
     finally:
         if log is not None:
             log.close()
     path = directory.path if directory else None
     return Result(spec, task, history, program.dump(run.state), run.status, path)
+
+
+def _train_together(run: Training) -> None:
+    """The loop; a run that loses one of its processes is saved as they all had it last."""
+    try:
+        train_loop(run)
+    except Exception as error:
+        if run.collective.world_size == 1:
+            raise
+        run.save()
+        if "timed out" in str(error).lower():
+            raise WaitedError(str(error)) from error
+        raise
 
 
 def _fitting(snapshot: Snapshot, initial: Snapshot, spec: RunSpec) -> Snapshot:

@@ -17,7 +17,8 @@ from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.frameworks import environments
 from lockstep.frameworks.protocol import Snapshot
 from lockstep.own_task import Own
-from lockstep.parallel.children import MISTAKES, WorkerError
+from lockstep.parallel.children import GRACE, MISTAKES, WorkerError
+from lockstep.parallel.ranks import patience
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints
@@ -42,11 +43,14 @@ def train_elsewhere(
     listeners: Iterable[Listener],
     event_steps: int,
     start: Snapshot | None,
+    num_processes: int,
 ) -> Result:
     """Carry out a run in the interpreter of its framework."""
     if out is None:
         with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
-            result = train_elsewhere(spec, own, folder, listeners, event_steps, start)
+            result = train_elsewhere(
+                spec, own, folder, listeners, event_steps, start, num_processes
+            )
             return replace(result, directory=None)
     python = environments.interpreter(spec.framework)
     task = _task(spec, own)
@@ -55,7 +59,8 @@ def train_elsewhere(
     directory = RunDirectory.create(Path(out), spec, machine_facts(), own)
     began: list[Event] = []
     try:
-        return _follow(directory, spec, task, python, [began.append, *listeners], event_steps)
+        hear = [began.append, *listeners]
+        return _follow(directory, spec, task, python, hear, event_steps, num_processes)
     except WorkerError as error:
         if error.status in MISTAKES and not began:
             _take_back(directory)
@@ -68,23 +73,24 @@ def resume_elsewhere(
     spec: RunSpec,
     listeners: Iterable[Listener],
     event_steps: int,
+    num_processes: int,
 ) -> Result:
     """Go on with a run in the interpreter of its framework."""
-    python = environments.interpreter(spec.framework)
+    python, task = environments.interpreter(spec.framework), _task(spec, own)
     try:
-        return _follow(directory, spec, _task(spec, own), python, listeners, event_steps)
+        return _follow(directory, spec, task, python, listeners, event_steps, num_processes)
     except WorkerError as error:
         raise _told(error) from error
 
 
-def refuse_callbacks(spec: RunSpec, callbacks: Iterable[object]) -> None:
+def refuse_callbacks(callbacks: Iterable[object]) -> None:
     """A callback gets the run under way, which another process has."""
-    if list(callbacks):
+    if found := list(callbacks):
         raise InputError(
-            "framework",
-            spec.framework,
-            "is not installed here, and a callback cannot reach into another process",
-            "Use listeners, which get every event, or install the framework here.",
+            "callbacks",
+            len(found),
+            "the run is carried out by another process, which a callback cannot reach into",
+            "Use listeners, which get every event.",
         )
 
 
@@ -92,10 +98,10 @@ def _task(spec: RunSpec, own: Own | None) -> Task:
     """The task, so that what is wrong with it is told before anything is written or started."""
     if own is not None and (own.native is not None or not own.reference):
         raise InputError(
-            "framework",
-            spec.framework,
-            "is not installed here, and another process cannot be given the model itself",
-            "Define it over Ops with def at the top of a .py file, or install the framework here.",
+            "model",
+            "own",
+            "the run is carried out by another process, which cannot be given the model itself",
+            "Define it over Ops with def at the top of a .py file.",
         )
     check_own(spec, own)
     return assemble(spec, own)
@@ -108,16 +114,19 @@ def _follow(
     python: str,
     listeners: Iterable[Listener],
     event_steps: int,
+    num_processes: int,
 ) -> Result:
     hear = list(listeners)
     events = follow(
         directory.path,
         python=python,
-        silence=SILENCE,
+        # the others give up first, and it is told apart who kept them waiting
+        silence=SILENCE if num_processes == 1 else 2 * patience() + GRACE,
         timeout=TIMEOUT,
         event_steps=event_steps,
         spec=spec,
         forward_interrupts=True,
+        num_processes=num_processes,
     )
     with closing(events):
         for event in events:

@@ -16,7 +16,7 @@ from lockstep.training.run import EpochSums, Training
 
 def train_loop(run: Training) -> None:
     """Train to the end, or until stopped, interrupted or diverged. The state is saved each way."""
-    while not (run.finished or run.stopped):
+    while not run.finished and run.goes_on():
         _epoch(run, run.epochs_ended)
     if run.finished:
         run.emit(RunCompleted(run.step, run.seconds))
@@ -33,11 +33,11 @@ def _epoch(run: Training, epoch: int) -> None:
     for block in run.task.plan.epoch(epoch):
         start = min(batch, len(block))
         batch -= start
-        while start < len(block) and run.step < run.epoch_end and not run.stopped:
+        while start < len(block) and run.step < run.epoch_end and run.goes_on():
             rows = block[start : start + run.call_size()]
             _call(run, rows, epoch)
             start += len(rows)
-    if run.step == run.epoch_end and not run.stopped:
+    if run.step == run.epoch_end and run.goes_on():
         _end_epoch(run, epoch)
 
 
@@ -56,7 +56,7 @@ def _end_epoch(run: Training, epoch: int) -> None:
 
 def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     """Some steps in one call of the program, logged as far as their loss is finite."""
-    lrs = run.rates.lrs(run.step, len(rows), epoch)
+    lrs = run.agree(run.rates.lrs(run.step, len(rows), epoch))
     call = run.call(rows, lrs)
     begin = time.perf_counter()
     state, log = run.program.steps(run.state, rows, lrs, run.step)

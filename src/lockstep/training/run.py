@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.frameworks.protocol import Program, Snapshot, State
+from lockstep.parallel.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.events import Event, LearningRateSet
@@ -61,6 +62,7 @@ class Training:
     interrupted: bool = False
     diverged: bool = False
     previous_call: Call | None = None
+    collective: Collective = field(default_factory=NullCollective)
     _pace: float = 8.0
     _saved: float = field(default_factory=time.monotonic)
 
@@ -102,6 +104,16 @@ class Training:
         """End the run after the event at hand; it can be resumed."""
         self.stopped = True
 
+    def goes_on(self) -> bool:
+        """Whether the run was not stopped: in all its processes, as rank 0 says."""
+        stopped = bool(self.agree(np.array([self.stopped]))[0])
+        self.stopped = self.stopped or stopped
+        return not stopped
+
+    def agree(self, values: np.ndarray) -> np.ndarray:
+        """Rank 0's values: what the processes of a run must have in common."""
+        return self.collective.broadcast([values])[0]
+
     def emit(self, event: Event) -> None:
         for listener in self.listeners:
             listener(event)
@@ -132,7 +144,7 @@ class Training:
             limits.append(self.event_steps - self.step % self.event_steps)
         if self.spec.checkpoint_steps:
             limits.append(self.spec.checkpoint_steps - self.step % self.spec.checkpoint_steps)
-        return max(1, min(limits))
+        return int(self.agree(np.array([max(1, min(limits))]))[0])
 
     def call(self, rows: np.ndarray, lrs: np.ndarray) -> Call:
         """The next call, with all that is needed to go back to before it."""

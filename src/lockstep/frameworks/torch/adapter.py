@@ -14,6 +14,9 @@ from lockstep.frameworks.torch.module import module_program
 from lockstep.frameworks.torch.ops import TorchOps
 
 if TYPE_CHECKING:
+    from lockstep.frameworks.share import Share
+    from lockstep.parallel.collective import Collective
+    from lockstep.parallel.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
@@ -31,19 +34,38 @@ class TorchFramework:
     def ops(self, precision: str, fused: bool = True) -> TorchOps:
         return TorchOps(precision, fused)
 
+    def show_devices(self, count: int) -> None:
+        """Nothing: each is a process."""
+
+    def join(self, place: Rank) -> Collective:
+        from lockstep.frameworks.torch.group import EngineCollective, join_group
+        from lockstep.parallel.ranks import patience
+
+        join_group(place, patience())
+        return EngineCollective()
+
     def compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.ops(spec.precision, spec.fused)
+        share = _share(ops, spec)
         if task.native is not None or spec.style == "concise":
-            return module_program(ops, task, spec)
-        if spec.fused and linear_sgd.applies(task, spec):
+            return module_program(ops, task, spec, share)
+        if spec.fused and spec.devices == 1 and linear_sgd.applies(task, spec):
             return LinearSGDProgram(ops, task, spec)
-        return EagerProgram(ops, task, spec, notes=self._notes(task, spec))
+        return EagerProgram(ops, task, spec, share=share, notes=("eager steps", *_notes(spec)))
 
-    def _notes(self, task: Task, spec: RunSpec) -> tuple[str, ...]:
-        if not spec.fused:
-            return ("eager steps",)
-        paths = {"gru": "fused gru", "lenet": "fused convolution and pooling"}
-        return ("eager steps", *([paths[spec.model.kind]] if spec.model.kind in paths else []))
+
+def _share(ops: TorchOps, spec: RunSpec) -> Share | None:
+    if spec.devices == 1:
+        return None
+    from lockstep.frameworks.torch.ranks import rank_share
+
+    return rank_share(ops, spec.batch_size, spec.devices)
+
+
+def _notes(spec: RunSpec) -> tuple[str, ...]:
+    paths = {"gru": "fused gru", "lenet": "fused convolution and pooling"}
+    fused = [paths[spec.model.kind]] if spec.fused and spec.model.kind in paths else []
+    return (*fused, *([f"{spec.devices} processes"] if spec.devices > 1 else []))
 
 
 framework = TorchFramework()

@@ -20,6 +20,7 @@ from lockstep.models.own import with_outputs
 from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:
+    from lockstep.frameworks.share import Share
     from lockstep.frameworks.torch.ops import TorchOps
     from lockstep.spec import RunSpec
     from lockstep.task import Task
@@ -27,7 +28,9 @@ if TYPE_CHECKING:
 Tensor = torch.Tensor
 
 
-def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
+def module_program(
+    ops: TorchOps, task: Task, spec: RunSpec, share: Share | None = None
+) -> ModuleProgram:
     """The program of the task's own module, or of the concise form of its model."""
     if task.native is None:
         module, call = concise.build(task.model)
@@ -45,6 +48,7 @@ def module_program(ops: TorchOps, task: Task, spec: RunSpec) -> ModuleProgram:
         layout=way,
         initial=start,
         notes=("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})"),
+        share=share,
     )
 
 

@@ -1,0 +1,76 @@
+"""The processes that torch.distributed joins: how they meet, and what they do together."""
+
+from __future__ import annotations
+
+import os
+import socket
+from datetime import timedelta
+from typing import Any
+
+import numpy as np
+import torch
+import torch.distributed as dist
+
+from lockstep.errors import InputError
+from lockstep.parallel.collective import Buffers
+from lockstep.parallel.ranks import Rank, is_loopback
+
+
+def join_group(place: Rank, timeout: float) -> None:
+    """Meet the other processes, once: by gloo on CPUs, beside it NCCL on GPUs.
+
+    At a file, gloo chooses free ports on loopback."""
+    if dist.is_initialized():
+        return
+    # every device is a process: their threads would fight for the cores
+    torch.set_num_threads(max(1, (os.cpu_count() or 1) // place.local_world_size))
+    if is_loopback(place.address):
+        os.environ["GLOO_SOCKET_IFNAME"] = loopback()
+    store: Any = dist.FileStore(place.store, place.world_size) if place.store else None
+    dist.init_process_group(
+        "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
+        store=store,
+        init_method=None if store else "env://",
+        rank=place.rank,
+        world_size=place.world_size,
+        timeout=timedelta(seconds=timeout),
+    )
+
+
+def loopback() -> str:
+    """The name of the interface of 127.0.0.1: lo on Linux, lo0 on macOS."""
+    names = [name for _, name in socket.if_nameindex()]
+    return next((name for name in names if name in ("lo", "lo0")), "lo")
+
+
+class ProcessGroup:
+    """The part of a Collective that is the same for every algorithm."""
+
+    def __init__(self) -> None:
+        self.rank = dist.get_rank()
+        self.world_size = dist.get_world_size()
+
+    def broadcast(self, buffers: Buffers, source: int = 0) -> Buffers:
+        for buffer in buffers:
+            dist.broadcast(torch.from_numpy(flat(buffer)), source)
+        return buffers
+
+    def barrier(self) -> None:
+        dist.barrier()
+
+
+class EngineCollective(ProcessGroup):
+    """The allreduce of gloo itself."""
+
+    def all_reduce(self, buffers: Buffers) -> Buffers:
+        for buffer in buffers:
+            dist.all_reduce(torch.from_numpy(flat(buffer)))
+        return buffers
+
+
+def flat(buffer: np.ndarray) -> np.ndarray:
+    """The same memory as one row: what is received must not end in a copy."""
+    if not (buffer.flags.c_contiguous and buffer.flags.writeable):
+        problem = "is not a contiguous array that can be written"
+        raise InputError("buffer", buffer.shape, problem, "Give a copy: numpy.array(buffer).")
+    return buffer.reshape(-1)

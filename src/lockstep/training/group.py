@@ -1,0 +1,67 @@
+"""The processes that carry out a run together. Rank 0 alone reads and writes its directory."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lockstep.errors import InputError, StartedError
+from lockstep.frameworks import registry
+from lockstep.frameworks.protocol import JoinsProcesses, Snapshot
+from lockstep.parallel import ranks
+from lockstep.parallel.collective import Collective, NullCollective
+from lockstep.spec import RunSpec
+from lockstep.training import checkpoints
+
+
+def processes_needed(spec: RunSpec, launch: str = "auto") -> int:
+    """How many other processes must carry out a run; 0 if this one can, or is one of them."""
+    several = spec.devices > 1
+    apart = launch == "processes" or registry.devices_are_processes(spec.framework)
+    if not registry.is_installed(spec.framework):
+        return spec.devices if apart else 1
+    if not several or ranks.current() is not None:
+        return 0
+    if apart:
+        return spec.devices
+    try:
+        registry.get(spec.framework).show_devices(spec.devices)
+    except StartedError:
+        return 1
+    return 0
+
+
+def join(spec: RunSpec) -> Collective:
+    """What joins this process to those that it trains with, if it is one of several."""
+    place = ranks.current()
+    if place is None or spec.devices == 1:
+        return NullCollective()
+    if place.world_size != spec.devices:
+        problem = f"there are {place.world_size} processes (WORLD_SIZE)"
+        raise InputError("devices", spec.devices, problem, f"Give --devices {place.world_size}.")
+    framework = registry.get(spec.framework)
+    if not isinstance(framework, JoinsProcesses):
+        problem, remedy = "cannot be one of several processes", "Use torch or jax."
+        raise InputError("framework", spec.framework, problem, remedy)
+    return framework.join(place)
+
+
+def shared_checkpoint(
+    collective: Collective, path: Path | None
+) -> tuple[Snapshot | None, dict[str, Any]]:
+    """Rank 0's checkpoint (and facts) in every process, wherever its file lies; None if none."""
+    content = np.frombuffer(path.read_bytes() if path else b"", np.uint8)
+    size = int(collective.broadcast([np.array([len(content)])])[0][0])
+    if not size:
+        return None, {}
+    own = content.copy() if collective.rank == 0 else np.empty(size, np.uint8)
+    found = collective.broadcast([own])[0]
+    if collective.rank == 0 and path:
+        return checkpoints.load(path)
+    with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
+        copy = Path(folder) / "checkpoint.safetensors"
+        copy.write_bytes(found.tobytes())
+        return checkpoints.load(copy)
