@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.launching import add_launch_options, run_torchrun
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, changed, spec_from
+from lockstep.errors import InputError
+from lockstep.parallel import ranks
 
 if TYPE_CHECKING:
+    from lockstep.parallel.ranks import Rank
+    from lockstep.spec import RunSpec
     from lockstep.training import Result
 
 
@@ -19,11 +25,13 @@ def register(subparsers: Any) -> None:
     add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
     train.add_argument("--start", metavar="FILE", help="weights to start from (see convert)")
+    add_launch_options(train)
     _add_output_options(train)
     train.set_defaults(handler=_train)
 
     resume = subparsers.add_parser("resume", help="go on with a run where it stopped")
     add_run_options(resume)
+    add_launch_options(resume)
     _add_output_options(resume)
     resume.set_defaults(handler=_resume)
 
@@ -40,38 +48,68 @@ def _train(args: argparse.Namespace) -> int:
     from lockstep.training.directory import free_path
     from lockstep.training.weights import load_weights
 
-    spec = spec_from(args)
+    place = ranks.current()
+    spec = _with_all_processes(spec_from(args), args, place)
+    _require_folder(args)
     out = Path(args.out) if args.out else free_path(spec)
+    if args.launch == "torchrun" and place is None:
+        return run_torchrun(args, spec, out)
     start = Snapshot(load_weights(args.start, model_of(spec))) if args.start else None
     with _progress(args) as listeners:
-        result = train(spec, out=out, listeners=listeners, start=start)
-    return _tell(result, args)
+        result = train(
+            spec,
+            out=out,
+            listeners=listeners,
+            start=start,
+            launch=args.launch,
+            go_on=place is not None and place.restarts > 0,
+        )
+    return _tell(result, args, place)
 
 
 def _resume(args: argparse.Namespace) -> int:
     from lockstep.training import resume
     from lockstep.training.directory import find
 
-    directory = find(args.run)
-    spec = changed(directory.spec, args)
+    place, directory = ranks.current(), find(args.run)
+    spec = _with_all_processes(changed(directory.spec, args), args, place)
+    if args.launch == "torchrun" and place is None:
+        return run_torchrun(args, spec, directory.path)
     with _progress(args) as listeners:
-        result = resume(directory.path, spec=spec, listeners=listeners)
-    return _tell(result, args)
+        result = resume(directory.path, spec=spec, listeners=listeners, launch=args.launch)
+    return _tell(result, args, place)
+
+
+def _with_all_processes(spec: RunSpec, args: argparse.Namespace, place: Rank | None) -> RunSpec:
+    """One of several processes trains with all of them, unless told otherwise."""
+    return spec.with_fields({"devices": place.world_size}) if place and not args.devices else spec
+
+
+def _require_folder(args: argparse.Namespace) -> None:
+    if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) and not args.out:
+        problem = "a run that is started anew has to find its folder"
+        raise InputError("out", None, problem, "Give --out DIR.")
 
 
 def _progress(args: argparse.Namespace) -> Any:
     from lockstep.report.terminal import show_progress
 
-    return show_progress(quiet=args.quiet or args.json)
+    place = ranks.current()
+    is_first = place is None or place.rank == 0
+    return show_progress(quiet=args.quiet or args.json or not is_first)
 
 
-def _tell(result: Result, args: argparse.Namespace) -> int:
+def _tell(result: Result, args: argparse.Namespace, place: Rank | None) -> int:
     from lockstep.report.terminal import print_result
 
+    if place is not None and place.rank:
+        return 0
     if args.json:
         print_json(result.to_dict())
     else:
         print_result(result)
     if result.status == "interrupted":
         print(f"interrupted; go on with: lockstep resume {result.directory}", file=sys.stderr)
+    if place is not None:  # its launcher would take any other for a crash
+        return 0
     return {"interrupted": 130, "diverged": 3}.get(result.status, 0)

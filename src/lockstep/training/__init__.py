@@ -48,6 +48,7 @@ def train(
     event_steps: int = 0,
     start: Snapshot | None = None,
     launch: str = "auto",
+    go_on: bool = False,
 ) -> Result:
     """Carry out a run. With `out`, everything about it is kept in that folder.
 
@@ -55,23 +56,34 @@ def train(
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
     the weights drawn from the seed. A framework that is not installed here runs in its own
     environment (`lockstep env create NAME`), and a run on several devices may need processes of
-    its own (always with `launch` "processes"): both are out of reach of callbacks.
+    its own (always with `launch` "processes"): both are out of reach of callbacks. With `go_on`, a
+    run that `out` holds already is gone on with.
     """
     registry.check_known(spec.framework)
-    if out is not None:
-        refuse_taken(Path(out), spec)  # at once, not after the data is loaded
+    out = Path(out) if out is not None and not group.follows(spec) else None  # rank 0 writes
+    held = out if go_on and out is not None and (out / "spec.toml").is_file() else None
+    if held is not None:
+        RunDirectory(held).refuse_other(spec)
+    elif out is not None:
+        refuse_taken(out, spec)  # at once, not after the data is loaded
     if processes := group.processes_needed(spec, launch):
         refuse_callbacks(callbacks)
         return train_elsewhere(spec, own, out, listeners, event_steps, start, processes)
     collective = group.join(spec)
+    facts: dict[str, Any] = {}
+    if go_on:
+        path = checkpoints.newest(held / "checkpoints") if held else None
+        saved, facts = group.shared_checkpoint(collective, path)
+        start = saved or start
     ready = _make_ready(spec, own)
     hearing = _Hearing(callbacks, listeners, event_steps)
-    if out is None or collective.rank:  # rank 0 writes
-        return _carry_out(ready, collective, None, {}, start, hearing)
-    facts = machine_facts(registry.get(spec.framework))
-    directory = RunDirectory.create(Path(out), spec, facts, own)
+    if out is None:
+        return _carry_out(ready, collective, None, facts, start, hearing)
+    machine = machine_facts(registry.get(spec.framework))
+    directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
     with directory.taken():
-        return _carry_out(ready, collective, directory, {}, start, hearing)
+        directory.cut_log(facts.get("log_size", 0))
+        return _carry_out(ready, collective, directory, facts, start, hearing)
 
 
 def resume(

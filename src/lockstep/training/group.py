@@ -34,6 +34,12 @@ def processes_needed(spec: RunSpec, launch: str = "auto") -> int:
     return 0
 
 
+def follows(spec: RunSpec) -> bool:
+    """Whether this process is one of several of a run, and not the first."""
+    place = ranks.current()
+    return spec.devices > 1 and place is not None and place.rank > 0
+
+
 def join(spec: RunSpec) -> Collective:
     """What joins this process to those that it trains with, if it is one of several."""
     place = ranks.current()

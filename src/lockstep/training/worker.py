@@ -34,7 +34,10 @@ def work(job: dict[str, Any], tell: Tell) -> None:
 
     changed = job.get("spec")
     spec = RunSpec.from_dict(changed) if changed else RunDirectory(folder).spec
-    facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
+    framework = registry.get(spec.framework)
+    if place is None:
+        framework.show_devices(spec.devices)  # before it is asked for them, which starts it
+    facts = machine_facts(framework)  # this interpreter's, not the parent's
     if is_first:
         record(folder, facts)
     resume(folder, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))

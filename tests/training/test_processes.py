@@ -1,0 +1,253 @@
+"""A run in several torch processes: the path of one, and what happens when one of them is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import lockstep as ls
+from lockstep.data import find
+from lockstep.errors import InputError, LockstepError
+from lockstep.frameworks import registry
+from lockstep.parallel.ranks import PATIENCE, Rank
+from lockstep.spec import RunSpec
+from lockstep.training import checkpoints
+from lockstep.training.directory import RunDirectory
+
+from .running import started, wait_until
+
+pytestmark = [
+    pytest.mark.skipif(not registry.is_installed("torch"), reason="needs torch"),
+    pytest.mark.usefixtures("nothing_left"),
+]
+needs_images = pytest.mark.skipif(
+    find("fashion-mnist") is None, reason="needs Fashion-MNIST: LOCKSTEP_DATA"
+)
+needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+LIMIT = 120.0  # seconds: three processes import torch on a busy machine
+
+
+def lenet(**fields: object) -> RunSpec:
+    """Three batches of 20 and one of 7 an epoch."""
+    small = {"data.max_examples": 67, "evaluate": ()}
+    spec = ls.recipes.get("fashion-lenet", framework="torch", batch_size=20, epochs=2)
+    return spec.with_fields({"precision": "float64", **small, **fields}).with_lr(0.1)
+
+
+def gru(**fields: object) -> RunSpec:
+    """Five sequences whose state is carried on: two and three of them, or two, two and one."""
+    small = {"data.source": "generated", "data.max_tokens": 1000, "model.num_hiddens": 8}
+    spec = ls.recipes.get("timemachine-gru", framework="torch", batch_size=5, max_steps=12)
+    return spec.with_fields({"precision": "float64", "evaluate": (), **small, **fields})
+
+
+def airfoil(**fields: object) -> RunSpec:
+    spec = ls.recipes.airfoil_linear(framework="torch", epochs=3, checkpoint_steps=20)
+    return spec.with_fields({"devices": 2, **fields})
+
+
+def deviation(one: ls.Result, other: ls.Result) -> float:
+    """The largest relative difference of losses, gradient norms and weights."""
+    pairs = [(one.history[:, name], other.history[:, name]) for name in ("loss", "grad_norm")]
+    pairs += [(one.snapshot.weights[n], w) for n, w in other.snapshot.weights.items()]
+    return max(float(np.max(np.abs(a - b)) / np.max(np.abs(a))) for a, b in pairs)
+
+
+@pytest.mark.parametrize("num_devices", [2, 3])
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(
+            lenet(**{"model.pooling": "avg", "optimizer.kind": "momentum"}), marks=needs_images
+        ),
+        pytest.param(
+            lenet(style="concise", evaluate=("train",), **{"data.max_examples": 41}),
+            marks=needs_images,
+        ),
+        gru(),
+        gru(style="concise", **{"model.reset": "after", "optimizer.kind": "adam"}),
+    ],
+    ids=["lenet", "lenet concise", "gru", "gru concise"],
+)
+def test_the_path_of_one(spec: RunSpec, num_devices: int) -> None:
+    """Only the order of sums differs: some 1e-16 a step. 41 examples leave one for the last batch:
+    one process has nothing to do."""
+    alone, together = (ls.train(spec.with_fields({"devices": k})) for k in (1, num_devices))
+    assert np.ptp(alone.history[:, "loss"]) > 1e-3
+    assert deviation(alone, together) < 1e-10
+    for one, other in zip(alone.history.epochs, together.history.epochs, strict=True):
+        assert other.metrics == pytest.approx(one.metrics, rel=1e-10)
+
+
+@needs_images
+def test_float32_and_again_the_same_bits() -> None:
+    spec = lenet(precision="float32", devices=2)
+    alone, first, again = (ls.train(s) for s in (spec.with_fields({"devices": 1}), spec, spec))
+    assert deviation(alone, first) < 1e-5
+    assert deviation(first, again) == 0.0
+
+
+def test_it_is_handed_on_to_other_numbers_of_devices(tmp_path: Path) -> None:
+    spec = gru(max_steps=4)
+    ls.train(spec.with_fields({"devices": 3}), out=tmp_path / "run")
+    for steps, num_devices, framework in ((8, 1, "numpy"), (12, 2, "torch")):
+        changes = {"max_steps": steps, "devices": num_devices, "framework": framework}
+        result = ls.resume(tmp_path / "run", spec=spec.with_fields(changes))
+    assert deviation(ls.train(gru()), result) < 1e-10
+    assert len(result.history) == 12
+
+
+# --- when one is lost -----------------------------------------------------------------------------
+
+
+def rank_pid(folder: Path, rank: int) -> int | None:
+    """The process of a rank that works on a folder."""
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (entry / "cmdline").read_bytes().decode()
+            variables = (entry / "environ").read_bytes().decode().split("\0")
+        except OSError:  # it has just ended
+            continue
+        if str(folder) in words and f"RANK={rank}" in variables:
+            return int(entry.name)
+    return None
+
+
+def start(spec: RunSpec, folder: Path, *words: str) -> subprocess.Popen[str]:
+    """`lockstep train` of a spec, as a person would start it."""
+    file = folder.with_suffix(".toml")
+    file.write_text(spec.to_toml())
+    return started("train", file, "--out", folder, *words, cwd=folder.parent)
+
+
+def saved_step(folder: Path) -> int:
+    path = checkpoints.newest(folder / "checkpoints")
+    return int(path.stem.partition("-")[2]) if path else -1
+
+
+def strike(spec: RunSpec, folder: Path, number: signal.Signals, rank: int, step: int) -> str:
+    """Start a run, send a signal to a rank once a step is saved, and return what was told."""
+    process = start(spec, folder)
+    try:
+        wait_until(process, lambda: saved_step(folder) >= step)
+        pid = rank_pid(folder, rank)
+        assert pid is not None
+        os.kill(pid, number)
+        _, errors = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode != 0
+    return errors
+
+
+def assert_goes_on(spec: RunSpec, folder: Path) -> None:
+    """The run ends with the bits of one that was never disturbed."""
+    result = ls.resume(folder)
+    whole = ls.train(spec)
+    assert result.status == "completed"
+    for group in ("weights", "slots", "carry"):
+        mine, theirs = getattr(result.snapshot, group), getattr(whole.snapshot, group)
+        assert mine.keys() == theirs.keys()
+        for name, value in mine.items():
+            np.testing.assert_array_equal(value, theirs[name])
+    np.testing.assert_array_equal(result.history[:, "loss"], whole.history[:, "loss"])
+
+
+@needs_proc
+def test_one_that_is_killed_is_named_and_the_run_goes_on(tmp_path: Path) -> None:
+    spec, folder = airfoil(epochs=8), tmp_path / "run"
+    errors = strike(spec, folder, signal.SIGKILL, rank=1, step=40)
+    assert "rank 1 of 2 was ended by SIGKILL; see " in errors
+    assert "Traceback" not in errors.partition("worker-1.log")[0]
+    assert 40 <= saved_step(folder) < 1200
+    assert_goes_on(spec, folder)
+
+
+@needs_proc
+def test_the_first_that_is_killed(tmp_path: Path) -> None:
+    spec, folder = airfoil(epochs=8), tmp_path / "run"
+    errors = strike(spec, folder, signal.SIGKILL, rank=0, step=40)
+    assert "rank 0 of 2 was ended by SIGKILL; see " in errors
+    assert_goes_on(spec, folder)
+
+
+@needs_proc
+def test_one_that_is_stuck_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others wait for LOCKSTEP_PATIENCE seconds, and what they had is saved."""
+    monkeypatch.setenv(PATIENCE, "8")
+    spec, folder = airfoil(epochs=8), tmp_path / "run"
+    begin = time.monotonic()
+    errors = strike(spec, folder, signal.SIGSTOP, rank=1, step=40)
+    assert "rank 1 of 2 kept the others waiting; see " in errors
+    assert time.monotonic() - begin < LIMIT
+    assert_goes_on(spec, folder)
+
+
+@needs_proc
+def test_ctrl_c_reaches_all(tmp_path: Path) -> None:
+    spec, folder = airfoil(epochs=200), tmp_path / "run"
+    process = start(spec, folder)
+    try:
+        wait_until(process, lambda: saved_step(folder) >= 40)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 130, errors
+    assert "lockstep resume" in errors
+    assert RunDirectory(folder).status == "interrupted"
+    shorter = spec.with_fields({"epochs": saved_step(folder) // 150 + 1})
+    RunDirectory(folder).replace_spec(shorter)
+    assert_goes_on(shorter, folder)
+
+
+@needs_proc
+@pytest.mark.parametrize("rank", [0, 1])
+def test_torchrun_starts_all_anew(tmp_path: Path, rank: int) -> None:
+    """At a step that nobody chose, and to the end of an undisturbed run, bit for bit."""
+    spec, folder = airfoil(epochs=8), tmp_path / "run"
+    process = start(spec, folder, "--launch", "torchrun", "--max-restarts", "2", "--quiet")
+    try:
+        wait_until(process, lambda: saved_step(folder) >= 20)
+        time.sleep(float(np.random.default_rng().uniform(0, 0.2)))
+        pid = rank_pid(folder, rank)
+        assert pid is not None
+        os.kill(pid, signal.SIGKILL)
+        _, errors = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, errors
+    assert RunDirectory(folder).status == "completed"
+    assert_goes_on(spec, folder)
+
+
+# --- mistakes -------------------------------------------------------------------------------------
+
+
+def test_other_processes_than_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in Rank(0, 3, 0, 3, store="/nowhere").variables().items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InputError, match=r"devices = 2: there are 3 processes.*--devices 3"):
+        ls.train(airfoil())
+    with pytest.raises(InputError, match=r"framework = 'numpy': cannot be one of several"):
+        ls.train(airfoil(framework="numpy", devices=3))
+
+
+def test_a_callback_cannot_reach_into_them() -> None:
+    with pytest.raises(InputError, match="listeners"):
+        ls.train(airfoil(), callbacks=[lambda event, run: None])
+
+
+def test_a_mistake_is_told_as_in_one_process(tmp_path: Path) -> None:
+    with pytest.raises(LockstepError, match="batch_size = 5000: is larger than the data"):
+        ls.train(airfoil(batch_size=5000), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
