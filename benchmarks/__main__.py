@@ -68,6 +68,23 @@ def lenet(rounds: int) -> list[Row]:
     return ratios(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
 
 
+def devices(rounds: int) -> list[Row]:
+    rows = []
+    for pooling, alone, plain in (
+        ("max", "lenet lockstep torch", "lenet plain torch"),
+        ("avg", "lenet avg lockstep torch", "lenet avg plain torch"),
+    ):
+        ours, chapter = (f"lenet {pooling} {who}, 2 processes" for who in ("lockstep", "chapter"))
+        name = f"LeNet ({pooling}) b=256, 2 processes"
+        claims = [
+            (f"{name}: against one process, 2 threads", alone, ours, 1.2),
+            (f"{name}: against a plain loop, 2 threads", plain, ours, 1.2),
+            (f"{name}: against the chapter's scheme", chapter, ours, 1.3),
+        ]
+        rows += ratios([alone, plain, chapter, ours], claims, rounds)
+    return rows
+
+
 def gru(rounds: int) -> list[Row]:
     plain, layer, ours = "gru plain torch", "gru nn.GRU torch", "gru lockstep torch"
     after = "gru lockstep torch, reset after"
@@ -115,6 +132,7 @@ def memory(rounds: int) -> list[Row]:
 BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
+    "devices": devices,
     "gru": gru,
     "overhead": overhead,
     "startup": startup,

@@ -8,6 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from lockstep.data import find, list_sources
 from lockstep.frameworks import registry
 from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.step import make_step
-from lockstep.spec import GRU, FashionMNIST, RunSpec, TimeMachine
+from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
 from lockstep.training.history import History
 from lockstep.training.loop import train_loop
 from lockstep.training.rates import Rates
@@ -39,9 +40,10 @@ def airfoil(framework: str, batch_size: int) -> RunSpec:
     return recipes.airfoil_linear(framework=framework, batch_size=batch_size, lr=lr, evaluate=())
 
 
-def lenet(framework: str) -> RunSpec:
+def lenet(framework: str, pooling: str = "max") -> RunSpec:
     data = FashionMNIST(source=source("fashion-mnist"), max_examples=IMAGES)
-    return recipes.fashion_lenet(framework=framework, data=data, lr=0.1, evaluate=())
+    model = LeNet(pooling=pooling)
+    return recipes.fashion_lenet(framework=framework, data=data, model=model, lr=0.1, evaluate=())
 
 
 def gru(framework: str, reset: str = "before") -> RunSpec:
@@ -127,11 +129,11 @@ def plain_airfoil(batch_size: int, epochs: int) -> Round:
     return repeated(plain.airfoil(data["x"], data["y"], batch_size, spec.schedule(0)), epochs)
 
 
-def plain_lenet(epochs: int) -> Round:
+def plain_lenet(epochs: int, pooling: str = "max") -> Round:
     from benchmarks import plain
 
     data = assemble(lenet("torch")).splits["train"]
-    return repeated(plain.lenet(data["x"], data["y"], 256, 0.1), epochs)
+    return repeated(plain.lenet(data["x"], data["y"], 256, 0.1, pooling), epochs)
 
 
 def plain_gru(kind: str, epochs: int) -> Round:
@@ -145,6 +147,12 @@ def plain_gru(kind: str, epochs: int) -> Round:
     windows = [np.stack([tokens[r : r + steps + 1] for r in batch]) for batch in rows]
     make = {"scratch": plain.gru_scratch, "layer": plain.gru_layer}[kind]
     return repeated(make(windows, 28, spec.model.num_hiddens, 1.0), epochs)
+
+
+def pair(name: str) -> Round:
+    from benchmarks import pairs
+
+    return pairs.pair(name)
 
 
 def repeated(epoch: Callable[[], None], epochs: int) -> Round:
@@ -169,6 +177,13 @@ CONTENDERS: dict[str, Callable[[], Round]] = {
     "lenet by hand torch": lambda: by_hand(lenet("torch"), 1),
     "lenet lockstep jax": lambda: trained(lenet("jax"), 1),
     "lenet by hand jax": lambda: by_hand(lenet("jax"), 1),
+    "lenet avg plain torch": lambda: plain_lenet(1, "avg"),
+    "lenet avg lockstep torch": lambda: trained(lenet("torch", "avg"), 1),
+    **{
+        f"lenet {pooling} {who}, 2 processes": partial(pair, f"{who} {pooling}")
+        for pooling in ("max", "avg")
+        for who in ("lockstep", "chapter")
+    },
     "gru plain torch": lambda: plain_gru("scratch", 6),
     "gru nn.GRU torch": lambda: plain_gru("layer", 6),
     "gru lockstep torch": lambda: trained(gru("torch"), 6),

@@ -29,12 +29,15 @@ def airfoil(x: np.ndarray, y: np.ndarray, batch_size: int, lr: float) -> Epoch:
     return epoch
 
 
-def lenet(images: np.ndarray, labels: np.ndarray, batch_size: int, lr: float) -> Epoch:
-    """LeNet with max-pooling, cross-entropy and SGD; the images are in memory as floats."""
+def plain_images(images: np.ndarray, labels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    """The images in memory as floats, (N, 1, 28, 28), and their labels."""
     pixels = torch.tensor(images).to(torch.float32).div(255).unsqueeze(1)
-    data = TensorDataset(pixels, torch.tensor(labels).to(torch.int64))
-    loader = DataLoader(data, batch_size, shuffle=True)
-    net = nn.Sequential(
+    return pixels, torch.tensor(labels).to(torch.int64)
+
+
+def lenet_max() -> nn.Module:
+    """LeNet with max-pooling, of the chapter on schedules."""
+    return nn.Sequential(
         nn.Conv2d(1, 6, kernel_size=5, padding=2),
         nn.ReLU(),
         nn.MaxPool2d(2, 2),
@@ -48,6 +51,33 @@ def lenet(images: np.ndarray, labels: np.ndarray, batch_size: int, lr: float) ->
         nn.ReLU(),
         nn.Linear(84, 10),
     )
+
+
+def lenet_avg() -> nn.Module:
+    """LeNet with average-pooling, of the chapter on several devices."""
+    return nn.Sequential(
+        nn.Conv2d(1, 20, kernel_size=3),
+        nn.ReLU(),
+        nn.AvgPool2d(2, 2),
+        nn.Conv2d(20, 50, kernel_size=5),
+        nn.ReLU(),
+        nn.AvgPool2d(2, 2),
+        nn.Flatten(),
+        nn.Linear(800, 128),
+        nn.ReLU(),
+        nn.Linear(128, 10),
+    )
+
+
+LENETS = {"max": lenet_max, "avg": lenet_avg}
+
+
+def lenet(
+    images: np.ndarray, labels: np.ndarray, batch_size: int, lr: float, pooling: str = "max"
+) -> Epoch:
+    """LeNet with cross-entropy and SGD."""
+    loader = DataLoader(TensorDataset(*plain_images(images, labels)), batch_size, shuffle=True)
+    net = LENETS[pooling]()
     criterion = nn.CrossEntropyLoss()
     parameters = list(net.parameters())
 

@@ -28,6 +28,7 @@ WORK = """
 import hashlib
 from pathlib import Path
 import numpy as np
+from lockstep.frameworks.torch.group import EngineCollective
 from lockstep.parallel import processes
 from lockstep.parallel.algorithms import ALGORITHMS
 
@@ -51,7 +52,7 @@ def work(job, tell):
                 moved = collective.sent - before[0], collective.received - before[1]
                 digest = hashlib.sha256(found.tobytes()).hexdigest()
                 tell({"case": [name, dtype, length], "digest": digest, "moved": moved})
-    engine = processes.EngineCollective()
+    engine = EngineCollective()
     grid = np.full((2, 3), rank + 1.0)
     (summed,) = engine.all_reduce([grid])
     tell({"engine": summed.tolist(), "in place": summed is grid, "rank": engine.rank})

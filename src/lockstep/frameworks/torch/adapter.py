@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 class TorchFramework:
     name = "torch"
     requirement = "lockstep-train[torch]"
+    several = "a process for each"
 
     def version(self) -> str:
         return str(torch.__version__)

@@ -1,0 +1,118 @@
+"""LeNet on two processes of one thread each: Lockstep's, and as the chapter trains on two devices.
+
+A contender's own process is rank 0 and starts rank 1: `python -m benchmarks.pairs NAME STORE`. Both
+wait at a barrier for every round.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+
+from benchmarks.contenders import Round, lenet, repeated, trained
+from benchmarks.plain import LENETS, plain_images, update
+from lockstep.assemble import assemble
+from lockstep.frameworks import registry
+from lockstep.parallel.ranks import Rank
+from lockstep.parallel.splitting import shard_slices
+
+BATCH_SIZE = 256
+LR = 0.1
+
+
+def lockstep(pooling: str) -> Round:
+    """Two processes of Lockstep's own."""
+    return trained(replace(lenet("torch", pooling), devices=2), 1)
+
+
+def chapter(pooling: str) -> Round:
+    """As the chapter: every parameter's gradient goes to the first device, is added there and goes
+    back, one parameter after another; every device updates its own copy."""
+    rank = dist.get_rank()
+    data = assemble(lenet("torch")).splits["train"]
+    pixels, labels = plain_images(data["x"], data["y"])
+    torch.manual_seed(0)
+    net = LENETS[pooling]()
+    parameters = list(net.parameters())
+    order = torch.Generator().manual_seed(1)
+    received = [torch.zeros_like(p) for p in parameters]
+
+    def allreduce(number: int, grad: torch.Tensor) -> None:
+        if rank == 0:
+            dist.recv(received[number], 1)
+            grad += received[number]
+            dist.send(grad, 1)
+        else:
+            dist.send(grad, 0)
+            dist.recv(grad, 0)
+
+    def epoch() -> None:
+        for batch in torch.randperm(len(labels), generator=order).split(BATCH_SIZE):
+            own = batch[shard_slices(len(batch), 2)[rank]]
+            loss = torch.nn.functional.cross_entropy(net(pixels[own]), labels[own], reduction="sum")
+            loss.backward()
+            for number, parameter in enumerate(parameters):
+                assert parameter.grad is not None
+                allreduce(number, parameter.grad)
+            update(parameters, LR / len(batch))
+
+    return repeated(epoch, 1)
+
+
+PAIRS: dict[str, Callable[[], Round]] = {
+    f"{who} {pooling}": (lambda make=make, pooling=pooling: make(pooling))
+    for who, make in (("lockstep", lockstep), ("chapter", chapter))
+    for pooling in ("max", "avg")
+}
+
+
+def pair(name: str) -> Round:
+    """Rank 0 of a pair, which it starts."""
+    folder = tempfile.mkdtemp(prefix="lockstep-pair-")
+    store = str(Path(folder) / "store")
+    other = subprocess.Popen([sys.executable, "-m", "benchmarks.pairs", name, store])
+    own = _joined(0, store, name)
+
+    def round_() -> tuple[float, int]:
+        if other.poll() is not None:
+            raise RuntimeError(f"rank 1 of {name} has ended")
+        dist.barrier()
+        begin = time.perf_counter()
+        _, units = own()
+        dist.barrier()
+        return time.perf_counter() - begin, units
+
+    return round_
+
+
+def _joined(rank: int, store: str, name: str) -> Round:
+    place = Rank(rank, 2, rank, 2, store=store)
+    os.environ |= place.variables()
+    registry.get("torch").join(place)  # type: ignore[attr-defined]
+    torch.set_num_threads(1)
+    return PAIRS[name]()
+
+
+def _serve(name: str, store: str) -> None:
+    """Rank 1: a round whenever rank 0 has one, until it is gone."""
+    own = _joined(1, store, name)
+    while True:
+        try:
+            dist.barrier()
+        except RuntimeError:  # rank 0 has ended, and with it the benchmark
+            os._exit(0)
+        own()
+        dist.barrier()
+
+
+if __name__ == "__main__":
+    _serve(*sys.argv[1:])
