@@ -21,6 +21,7 @@ _HOMES = {
     "diff": "lockstep.spec",
     "own": "lockstep.own_task",
     "resume": "lockstep.training",
+    "scale_batch": "lockstep.spec",
     "train": "lockstep.training",
     **dict.fromkeys(
         (
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from lockstep.schedules import triangular as triangular
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
+    from lockstep.spec import scale_batch as scale_batch
     from lockstep.training import resume as resume
     from lockstep.training import train as train
 

@@ -37,6 +37,12 @@ def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) 
     if framework:
         group.add_argument("--framework", metavar="NAME", help="numpy, torch, jax ...")
     group.add_argument("--devices", metavar="N", help="how many; batch_size is theirs together")
+    group.add_argument(
+        "--scale-batch",
+        metavar="RULE",
+        help="batch_size times devices, and lr by a rule: none, linear or square_root",
+    )
+    group.add_argument("--scale-warmup", metavar="N", default="0", help="before it, in its unit")
     group.add_argument("--style", metavar="STYLE", help="scratch or concise")
     group.add_argument("--batch-size", metavar="N")
     group.add_argument("--epochs", metavar="N")
@@ -81,7 +87,17 @@ def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
         common = {name: value for name in names if (value := getattr(spec.optimizer, name))}
         changes["optimizer"] = {"kind": changes["optimizer"], **common}
     spec = spec.with_fields(changes)
-    return spec if args.lr is None else spec.with_lr(args.lr)
+    spec = spec if args.lr is None else spec.with_lr(args.lr)
+    return _scaled(spec, args)
+
+
+def _scaled(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
+    from lockstep.spec import scale_batch
+
+    if args.scale_batch is None:
+        return spec
+    warmup = int(args.scale_warmup) if args.scale_warmup.isdecimal() else args.scale_warmup
+    return scale_batch(spec, spec.devices, args.scale_batch, warmup)
 
 
 def dotted_fields(rest: list[str]) -> dict[str, str]:

@@ -22,6 +22,7 @@ from lockstep.spec.parts import (
     TimeMachine,
 )
 from lockstep.spec.run import RunSpec, diff
+from lockstep.spec.scaling import scale_batch
 
 __all__ = [
     "GRU",
@@ -45,4 +46,5 @@ __all__ = [
     "Softmax",
     "TimeMachine",
     "diff",
+    "scale_batch",
 ]
