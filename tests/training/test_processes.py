@@ -85,6 +85,17 @@ def test_the_path_of_one(spec: RunSpec, num_devices: int) -> None:
         assert other.metrics == pytest.approx(one.metrics, rel=1e-10)
 
 
+@pytest.mark.skipif(not registry.is_installed("jax"), reason="needs jax")
+def test_jax_in_processes() -> None:
+    """By jax.distributed, each process with one device; and on to another number of them."""
+    spec = gru(framework="jax", evaluate=("train",))
+    alone = ls.train(gru(framework="numpy", evaluate=("train",)))
+    together = ls.train(spec.with_fields({"devices": 2}), launch="processes")
+    assert together.history.notes[-1] == "2 processes: jax.distributed"
+    assert deviation(alone, together) < 1e-10
+    assert together.metrics == pytest.approx(alone.metrics, rel=1e-10)
+
+
 @needs_images
 def test_float32_and_again_the_same_bits() -> None:
     spec = lenet(precision="float32", devices=2)

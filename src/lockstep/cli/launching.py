@@ -78,7 +78,9 @@ def _torchrun_options(args: argparse.Namespace, local: int) -> list[str]:
 
 
 def _check(args: argparse.Namespace, spec: RunSpec) -> None:
-    if spec.framework != "torch":
+    from lockstep.frameworks import registry
+
+    if not registry.devices_are_processes(spec.framework):
         remedy = "Use --launch processes, or --framework torch."
         raise InputError("launch", "torchrun", f"does not start {spec.framework}", remedy)
     if args.nodes < 1 or spec.devices % args.nodes:

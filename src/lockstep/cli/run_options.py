@@ -28,7 +28,9 @@ _FIELDS = {
 }
 
 
-def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) -> None:
+def add_run_options(
+    parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
+) -> None:
     """Options for every command that starts from a recipe or a TOML file."""
     parser.add_argument("run", metavar="RECIPE", help="a recipe's name, or a TOML or JSON file")
     group = parser.add_argument_group(
@@ -36,13 +38,8 @@ def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) 
     )
     if framework:
         group.add_argument("--framework", metavar="NAME", help="numpy, torch, jax ...")
-    group.add_argument("--devices", metavar="N", help="how many; batch_size is theirs together")
-    group.add_argument(
-        "--scale-batch",
-        metavar="RULE",
-        help="batch_size times devices, and lr by a rule: none, linear or square_root",
-    )
-    group.add_argument("--scale-warmup", metavar="N", default="0", help="before it, in its unit")
+    if devices:
+        _add_device_options(group)
     group.add_argument("--style", metavar="STYLE", help="scratch or concise")
     group.add_argument("--batch-size", metavar="N")
     group.add_argument("--epochs", metavar="N")
@@ -55,6 +52,16 @@ def add_run_options(parser: argparse.ArgumentParser, *, framework: bool = True) 
     group.add_argument("--precision", metavar="P", help="float32 or float64")
     group.add_argument("--data", metavar="SOURCE", help="real or generated")
     parser.set_defaults(takes_fields=True)
+
+
+def _add_device_options(group: argparse._ArgumentGroup) -> None:
+    group.add_argument("--devices", metavar="N", help="how many; batch_size is theirs together")
+    group.add_argument(
+        "--scale-batch",
+        metavar="RULE",
+        help="batch_size times devices, and lr by a rule: none, linear or square_root",
+    )
+    group.add_argument("--scale-warmup", metavar="N", default="0", help="before it, in its unit")
 
 
 def spec_from(args: argparse.Namespace) -> RunSpec:
@@ -94,7 +101,7 @@ def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
 def _scaled(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     from lockstep.spec import scale_batch
 
-    if args.scale_batch is None:
+    if getattr(args, "scale_batch", None) is None:
         return spec
     warmup = int(args.scale_warmup) if args.scale_warmup.isdecimal() else args.scale_warmup
     return scale_batch(spec, spec.devices, args.scale_batch, warmup)

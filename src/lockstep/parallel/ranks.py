@@ -2,7 +2,7 @@
 
 The variables are torchrun's (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,
 MASTER_PORT), so that whoever starts the processes, they find each other the same way. Processes of
-one machine that Lockstep itself starts meet at a file instead of an address: no port is opened.
+one machine that Lockstep itself starts can meet at a file instead.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ PATIENCE = "LOCKSTEP_PATIENCE"
 class Rank:
     """One process among `world_size`, `local_world_size` of them on this machine.
 
-    They meet at the file `store`, or at `address` (host:port), where rank 0 is.
+    They meet at the file `store` where their engine can, or at `address` (host:port).
     """
 
     rank: int
@@ -42,7 +42,8 @@ class Rank:
         '1'
         """
         host, _, port = self.address.rpartition(":")
-        meeting = {STORE: self.store} if self.store else {"MASTER_ADDR": host, "MASTER_PORT": port}
+        meeting = {STORE: self.store} if self.store else {}
+        meeting |= {"MASTER_ADDR": host, "MASTER_PORT": port} if self.address else {}
         return {
             "RANK": str(self.rank),
             "WORLD_SIZE": str(self.world_size),
@@ -69,7 +70,8 @@ def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
         "TORCHELASTIC_RESTART_COUNT": 0,
     }
     number |= {name: _whole(variables, name, value) for name, value in local.items()}
-    address = "" if store else f"{variables['MASTER_ADDR']}:{variables.get('MASTER_PORT', '')}"
+    host, port = variables.get("MASTER_ADDR", ""), variables.get("MASTER_PORT", "")
+    address = f"{host}:{port}" if host else ""
     return Rank(
         rank=number["RANK"],
         world_size=number["WORLD_SIZE"],

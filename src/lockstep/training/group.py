@@ -41,9 +41,12 @@ def follows(spec: RunSpec) -> bool:
 
 
 def join(spec: RunSpec) -> Collective:
-    """What joins this process to those that it trains with, if it is one of several."""
+    """What joins this process to those that it trains with; alone, it gets the run's devices."""
     place = ranks.current()
-    if place is None or spec.devices == 1:
+    if spec.devices == 1:
+        return NullCollective()
+    if place is None:
+        registry.get(spec.framework).show_devices(spec.devices)
         return NullCollective()
     if place.world_size != spec.devices:
         problem = f"there are {place.world_size} processes (WORLD_SIZE)"

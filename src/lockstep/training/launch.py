@@ -20,7 +20,7 @@ from typing import Any
 from lockstep.errors import InputError
 from lockstep.parallel.child import INTERRUPTED
 from lockstep.parallel.children import Command, WorkerError, Workers
-from lockstep.parallel.ranks import Rank
+from lockstep.parallel.ranks import Rank, free_address
 from lockstep.spec import RunSpec
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event, from_values
@@ -85,8 +85,9 @@ def _commands(
         log = directory / "worker.log"
         name = job["spec"]["framework"] if job["spec"] else RunDirectory(directory).spec.framework
         return [Command(name, python, module, job, log, variables)]
+    store, address = str(folder / "store"), free_address()
     ranks = [
-        Rank(rank, num_processes, rank, num_processes, store=str(folder / "store"))
+        Rank(rank, num_processes, rank, num_processes, store=store, address=address)
         for rank in range(num_processes)
     ]
     return [

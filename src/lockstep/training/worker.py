@@ -21,7 +21,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     """Record the machine, then train (or go on, under a changed spec) and tell every event."""
     from lockstep.frameworks import registry
     from lockstep.spec import RunSpec
-    from lockstep.training import resume
+    from lockstep.training import group, resume
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_values
     from lockstep.training.machine import machine_facts
@@ -34,10 +34,8 @@ def work(job: dict[str, Any], tell: Tell) -> None:
 
     changed = job.get("spec")
     spec = RunSpec.from_dict(changed) if changed else RunDirectory(folder).spec
-    framework = registry.get(spec.framework)
-    if place is None:
-        framework.show_devices(spec.devices)  # before it is asked for them, which starts it
-    facts = machine_facts(framework)  # this interpreter's, not the parent's
+    group.join(spec)  # before the framework is asked for its devices, which starts it
+    facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     if is_first:
         record(folder, facts)
     resume(folder, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))

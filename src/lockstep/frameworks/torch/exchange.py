@@ -10,8 +10,8 @@ import torch.distributed as dist
 
 from lockstep.frameworks.protocol import Weights
 from lockstep.frameworks.torch.group import EngineCollective
-from lockstep.parallel import shared_memory
 from lockstep.parallel.ranks import current, patience
+from lockstep.parallel.shared_memory import SharedSums, is_possible
 
 Tensor = torch.Tensor
 # bytes after which a bucket is full: LeNet's dense layers fill the first, which is exchanged while
@@ -57,7 +57,7 @@ class SharedTransport:
     def __init__(self, lengths: Sequence[int], dtype: torch.dtype) -> None:
         kind = str(dtype).removeprefix("torch.")
         group = EngineCollective()
-        self._sums = shared_memory.SharedSums(group, list(lengths), kind, patience())
+        self._sums = SharedSums(group, list(lengths), kind, patience())
 
     def send(self, number: int, values: Tensor) -> None:
         self._sums.post(number, values.numpy())
@@ -71,7 +71,7 @@ def choose_transport(lengths: Sequence[int], like: Tensor) -> Transport:
     place = current()
     together = place is not None and place.local_world_size == place.world_size
     small = sum(lengths) * like.element_size() <= LARGEST_SHARED
-    if together and small and like.device.type == "cpu" and shared_memory.is_possible():
+    if together and small and like.device.type == "cpu" and is_possible():
         return SharedTransport(lengths, like.dtype)
     return GlooTransport()
 

@@ -1,0 +1,145 @@
+"""What the experiment found: each way's time, and what each device had, sent and waited for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import Any
+
+import numpy as np
+
+from lockstep.data.examples import Origin
+from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
+from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages
+from lockstep.frameworks.protocol import Arrays
+
+
+@dataclass(frozen=True)
+class DeviceFacts:
+    """One device of one way, per step: `holds` names its part of the model, `parameters` counts
+    numbers, `activations` and `sent` bytes; `busy` has the seconds not spent waiting of each step.
+    """
+
+    holds: str
+    parameters: int
+    activations: int
+    sent: int
+    messages: int
+    busy: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class WayFacts:
+    """One way. `seconds` has one time per step, that of the slowest device; `deviation` is of the
+    first gradient from one device's, `path_deviation` of the weights after the last step."""
+
+    way: str
+    seconds: tuple[float, ...]
+    losses: tuple[float, ...]
+    devices: tuple[DeviceFacts, ...]
+    deviation: float
+    path_deviation: float
+    gradient: Arrays
+
+    @property
+    def median(self) -> float:
+        return median(self.seconds)
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The middle half of the times."""
+        if len(self.seconds) < 2:
+            return self.seconds[0], self.seconds[0]
+        low, _, high = quantiles(self.seconds, n=4, method="inclusive")
+        return low, high
+
+    @property
+    def idle(self) -> float:
+        """1 - (seconds that devices were busy) / (k times those of the step), the median of steps:
+        waiting for messages, and for the slowest device."""
+        k = len(self.devices)
+        shares = [
+            1 - sum(device.busy[i] for device in self.devices) / (k * whole)
+            for i, whole in enumerate(self.seconds)
+        ]
+        return median(shares)
+
+
+@dataclass(frozen=True)
+class Work:
+    """A micro-batch in one stage of the pipeline: seconds since the step began."""
+
+    rank: int
+    direction: str  # forward or backward
+    micro_batch: int
+    begin: float
+    end: float
+
+
+@dataclass(frozen=True)
+class Results:
+    """All that was found; `timeline` is a step of the pipeline of about the median time."""
+
+    question: Question
+    origin: Origin
+    ways: tuple[WayFacts, ...]
+    timeline: tuple[Work, ...] = ()
+
+    @property
+    def one_device(self) -> WayFacts:
+        return self[ONE]
+
+    @property
+    def bubble(self) -> float | None:
+        """What the formula says of the pipeline's idle share; None without a pipeline."""
+        asked = self.question
+        return bubble(asked.devices, asked.micro_batches) if LAYERS in asked.ways else None
+
+    @property
+    def bubble_of_stages(self) -> float | None:
+        """The same, from the time that each stage was busy."""
+        if LAYERS not in self.question.ways:
+            return None
+        busy = [median(device.busy) for device in self[LAYERS].devices]
+        return bubble_of_stages(busy, self.question.micro_batches)
+
+    def __getitem__(self, way: str) -> WayFacts:
+        return next(found for found in self.ways if found.way == way)
+
+
+def largest_deviation(arrays: Arrays, reference: Arrays) -> float:
+    """The largest over weights of max |a - b| / max |b|.
+
+    >>> b = {"w": np.array([1.0, -4.0]), "b": np.array([2.0])}
+    >>> largest_deviation({"w": np.array([1.0, -4.0]), "b": np.array([2.5])}, b)
+    0.25
+    """
+    return max(
+        float(np.abs(arrays[name] - value).max() / (np.abs(value).max() or 1.0))
+        for name, value in reference.items()
+    )
+
+
+def path_deviation(arrays: Arrays, reference: Arrays) -> float:
+    """max |a - b| over all weights / max |b| over all: biases that have hardly left zero are no
+    measure of their own.
+
+    >>> b = {"w": np.array([1.0, -4.0]), "b": np.array([2.0])}
+    >>> path_deviation({"w": np.array([1.0, -4.0]), "b": np.array([2.5])}, b)
+    0.125
+    """
+    largest = max(float(np.abs(value).max()) for value in reference.values())
+    return max(
+        float(np.abs(arrays[name] - value).max()) / (largest or 1.0)
+        for name, value in reference.items()
+    )
+
+
+def per_step(told: Sequence[dict[str, Any]], steps: int, what: str) -> list[list[Any]]:
+    """What every device told of each step, the devices in order: [step][device]."""
+    found: list[list[Any]] = [[] for _ in range(steps)]
+    for message in sorted(told, key=lambda m: int(m["rank"])):
+        if message["repeat"] >= 0:
+            found[message["repeat"]].append(message[what])
+    return found
