@@ -68,7 +68,7 @@ def follow(
                 _forwarding(workers, asked) if forward_interrupts else nullcontext(),
             ):
                 for index, message in workers.messages(silence, timeout):
-                    if index == 0:
+                    if index == 0 and message:  # an empty one is a sign of life
                         began = True
                         yield from_values(message)
         except WorkerError as error:

@@ -26,6 +26,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     from lockstep.training.events import Event, to_values
     from lockstep.training.machine import machine_facts
 
+    tell({})  # importing took its time
     folder, place = Path(job["directory"]), ranks.current()
     is_first = place is None or place.rank == 0
 
