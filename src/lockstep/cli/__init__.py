@@ -26,14 +26,18 @@ GROUPS = (
     "doctor",
     "devices",
     "bench",
+    "scale",
+    "experiment",
 )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; mistakes are told without a traceback."""
     parser = build_parser()
-    words, fields = split_fields(sys.argv[1:] if argv is None else argv)
+    given = list(sys.argv[1:] if argv is None else argv)
+    words, fields = split_fields(given)
     args, rest = parser.parse_known_args(words)
+    args.words = given
     args.rest = rest + fields
     if not hasattr(args, "handler"):
         parser.print_help()

@@ -6,4 +6,5 @@
 - `collective`: what a training loop uses, on one device or many
 - `cost`, `calibration`: how long a plan should take, from what this machine was measured to do
 - `benchmark`: how long it does take
+- `scaling`: what a step on many devices will take, from one device's
 """

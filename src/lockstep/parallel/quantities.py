@@ -1,4 +1,4 @@
-"""Sizes and bandwidths as people write them."""
+"""Sizes, bandwidths and durations as people write them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ BANDWIDTHS = {
     "bit": 1 / 8, "Kbit": 1e3 / 8, "Mbit": 1e6 / 8, "Gbit": 1e9 / 8,
     "B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9,
 }  # fmt: skip
+DURATIONS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 
 
 def parse_size(text: str, field: str = "size") -> int:
@@ -40,6 +41,16 @@ def parse_bandwidth(text: str, field: str = "bandwidth") -> float:
     if not value:
         raise InputError(field, text, "lets nothing through", remedy)
     return value
+
+
+def parse_duration(text: str, field: str = "latency") -> float:
+    """Seconds. A number alone is seconds.
+
+    >>> parse_duration("250ms"), parse_duration("2"), f"{parse_duration('5us'):.3g}"
+    (0.25, 2.0, '5e-06')
+    """
+    remedy = f"Write a number and one of {', '.join(DURATIONS)}, such as 5us."
+    return _parse(text, field, DURATIONS, remedy)
 
 
 def format_size(num_bytes: int) -> str:

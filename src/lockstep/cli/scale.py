@@ -1,0 +1,220 @@
+"""`lockstep scale`: what training on many devices will take, from a measured step."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from lockstep.cli.output import print_json
+from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.errors import InputError, LockstepError
+
+if TYPE_CHECKING:
+    from lockstep.parallel.scaling import Network
+    from lockstep.parallel.scaling_forecast import Check, Forecast
+
+
+def register(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "scale",
+        help="forecast training on many devices",
+        description="Measures a step on one device, at every batch size that a device would have, "
+        "and forecasts the step on many from the gradient's size and the network. RECIPE may also "
+        "be inception-v3, resnet-101 or vgg-16, with published times of one GPU; `horovod` holds "
+        "the model against Horovod's published figures.",
+        conflict_handler="resolve",  # --devices is a list here
+    )
+    add_run_options(parser)
+    group = parser.add_argument_group("the forecast")
+    for name, default, metavar, text in (
+        ("--bandwidth", "25Gbit", "RATE", "of a server's link"),
+        ("--latency", "5us", "TIME", "of a round of messages"),
+        ("--host-bandwidth", "12GB", "RATE", "of a device within its server, with --per-host"),
+        ("--bucket", "25MB", "SIZE", "of the gradient that is exchanged at once"),
+        ("--algorithms", "all", "LIST", "of the allreduce, by name"),
+    ):
+        group.add_argument(
+            name, default=default, metavar=metavar, help=f"{text} (default: %(default)s)"
+        )
+    add = group.add_argument
+    add("--devices", dest="counts", default="1,2,4,8,64,512", metavar="LIST", help="how many")
+    add("--per-host", type=int, default=1, metavar="N", help="devices that share a server's link")
+    add("--seconds", type=float, default=1.0, metavar="S", help="of steps for each batch size")
+    add("--backward", type=float, default=2 / 3, metavar="SHARE",
+        help="of a step that is the backward pass (default: 2/3)")  # fmt: skip
+    add("--threads", type=int, default=1, metavar="N", help="of a device (default: 1)")
+    add("--no-check", action="store_true", help="do not train on several devices to compare")
+    add("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")
+    add("--json", action="store_true", help="print JSON")
+    parser.set_defaults(handler=_scale)
+
+
+def _scale(args: argparse.Namespace) -> int:
+    from lockstep.parallel.scaling_published import LAYERS
+
+    if args.run == "horovod":
+        return _horovod(args)
+    devices, algorithms, network = _asked(args)
+    if args.figure:
+        _check_figure(args.figure)
+    if args.run in LAYERS:
+        forecast = _published(args, devices, algorithms, network)
+    else:
+        forecast = _measured(args, devices, algorithms, network)
+    return _show(forecast, args)
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+def _asked(args: argparse.Namespace) -> tuple[list[int], list[str], Network]:
+    from lockstep.parallel import algorithms
+    from lockstep.parallel.cost import Hosts, Link
+    from lockstep.parallel.quantities import parse_bandwidth, parse_duration, parse_size
+    from lockstep.parallel.scaling import Network
+
+    names = [name.replace("-", "_") for name in _words("algorithms", args.algorithms)]
+    names = list(algorithms.ALGORITHMS) if names == ["all"] else list(dict.fromkeys(names))
+    for name in names:
+        algorithms.get(name)
+    link = Link(parse_duration(args.latency), parse_bandwidth(args.bandwidth))
+    inner = parse_bandwidth(args.host_bandwidth, "host-bandwidth")
+    hosts = Hosts(args.per_host, inner) if args.per_host != 1 else Hosts()
+    return _counts(args.counts), names, Network(link, hosts, parse_size(args.bucket, "bucket"))
+
+
+def _words(field: str, text: str) -> list[str]:
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise InputError(field, text, "names nothing", "Give one or more, parted by commas.")
+    return words
+
+
+def _counts(text: str) -> list[int]:
+    """Numbers of devices, in order, 1 among them: everything is compared with it."""
+    from lockstep.parallel.splitting import check_num_devices
+
+    found = {1}
+    for word in _words("devices", text):
+        if not word.lstrip("-").isdecimal():
+            remedy = "Give counts parted by commas, such as 2,4,8."
+            raise InputError("devices", word, "is not a whole number", remedy)
+        check_num_devices(int(word))
+        found.add(int(word))
+    return sorted(found)
+
+
+def _check_figure(path: str) -> None:
+    """What would be wrong with the figure is told before anything is measured."""
+    from pathlib import Path
+
+    from lockstep.report.figures import FORMATS
+    from lockstep.report.style import new_figure
+
+    if Path(path).suffix.lower() not in FORMATS:
+        raise InputError("figure", path, "is neither PNG nor SVG", "Name it .png or .svg.")
+    new_figure(1, 1)
+
+
+# --- where its times are from ---------------------------------------------------------------------
+
+
+def _measured(
+    args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
+) -> Forecast:
+    from lockstep.cli import scaling_run as run
+    from lockstep.parallel.scaling import batch_sizes, check_share, estimate
+    from lockstep.parallel.scaling_forecast import Forecast
+    from lockstep.parallel.scaling_measuring import ROUNDS
+
+    spec = spec_from(args)
+    check_share(args.backward)
+    sizes = batch_sizes(spec.batch_size, devices)
+    several = [] if args.no_check else [k for k in devices if 1 < k <= (os.cpu_count() or 1)]
+    checks: list[Check] = []
+    here: dict[int, Network] = {}
+    notes: list[str] = []
+    total = ROUNDS * (len(sizes) + 4 * len(several)) + 1 + bool(several)
+    with run.threads(args.threads), _progress(total) as tell:
+        profile = run.measure_profile(spec, sizes, args.seconds, args.backward, tell)
+        try:
+            if several:
+                checks, here = run.check_devices(
+                    spec, profile, several, network.bucket, args.seconds, tell
+                )
+        except LockstepError as error:  # the forecast stands without it
+            notes.append(f"not checked on {several} devices here: {error}")
+    rows = estimate(profile, devices, algorithms, network)
+    source = f"measured in {spec.framework}, {spec.style}, threads of a device: {args.threads}"
+    return Forecast(profile, source, network, tuple(rows), tuple(checks), here, tuple(notes))
+
+
+def _published(
+    args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
+) -> Forecast:
+    from lockstep.parallel.scaling import estimate
+    from lockstep.parallel.scaling_forecast import Forecast
+    from lockstep.parallel.scaling_published import PUBLISHED, profile_of
+
+    figure = next(figure for figure in PUBLISHED if figure.model == args.run)
+    profile = profile_of(figure.model, figure.images_per_second)
+    rows = estimate(profile, devices, algorithms, network, ["weak"])
+    source = f"{figure.images_per_second} images/s on one Pascal GPU, as Horovod published"
+    note = "strong scaling is left out: one GPU's time is published for one batch size only"
+    return Forecast(profile, source, network, tuple(rows), notes=(note,))
+
+
+def _horovod(args: argparse.Namespace) -> int:
+    from dataclasses import asdict
+
+    from lockstep.parallel.scaling_overlap import WAYS
+    from lockstep.parallel.scaling_published import PUBLISHED, predicted
+    from lockstep.report.scaling_tables import print_published
+
+    pairs = [(figure, predicted(figure)) for figure in PUBLISHED]
+    if args.json:
+        ways = [{way.name: row.efficiency(way) for way in WAYS} for _, row in pairs]
+        print_json([{**asdict(f), "predicted": w} for (f, _), w in zip(pairs, ways, strict=True)])
+    else:
+        print_published(pairs)
+    return 0
+
+
+# --- what is shown --------------------------------------------------------------------------------
+
+
+@contextmanager
+def _progress(total: int) -> Iterator[Callable[[str], None]]:
+    """A bar on a terminal, a line every few seconds elsewhere; on stderr."""
+    from lockstep.report.installation_progress import installation_progress
+
+    done = 0
+    with installation_progress("scale", sys.stderr) as tell:
+
+        def one_more(what: str) -> None:
+            nonlocal done
+            done += 1
+            tell(min(1.0, done / total), what)
+
+        yield one_more
+
+
+def _show(forecast: Forecast, args: argparse.Namespace) -> int:
+    from lockstep.report.scaling_tables import print_forecast
+
+    if args.json:
+        print_json(forecast.to_dict())
+    else:
+        print_forecast(forecast)
+    if args.figure:
+        from lockstep.report.figures import save_figure
+        from lockstep.report.scaling_figures import scaling_figure
+
+        title = f"{forecast.profile.name}, {forecast.source}"
+        path = save_figure(scaling_figure(forecast.rows, forecast.checks, title), args.figure)
+        print(f"figure: {path}", file=sys.stderr)
+    return 0
