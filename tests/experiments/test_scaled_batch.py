@@ -65,4 +65,4 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     ]
     assert figure.read_text().startswith("<?xml")
     assert main(["experiment", "scaled-batch", "airfoil-linear", "--devices", "1,two"]) == 2
-    assert "devices = 'two': is not a number of devices" in capsys.readouterr().err
+    assert "devices = 'two': is not a whole number" in capsys.readouterr().err

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.option_values import check_figure, device_counts, words
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, spec_from
-from lockstep.errors import InputError, LockstepError
+from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
     from lockstep.parallel.scaling import Network
@@ -59,8 +60,7 @@ def _scale(args: argparse.Namespace) -> int:
     if args.run == "horovod":
         return _horovod(args)
     devices, algorithms, network = _asked(args)
-    if args.figure:
-        _check_figure(args.figure)
+    check_figure(args.figure)
     if args.run in LAYERS:
         forecast = _published(args, devices, algorithms, network)
     else:
@@ -77,47 +77,15 @@ def _asked(args: argparse.Namespace) -> tuple[list[int], list[str], Network]:
     from lockstep.parallel.quantities import parse_bandwidth, parse_duration, parse_size
     from lockstep.parallel.scaling import Network
 
-    names = [name.replace("-", "_") for name in _words("algorithms", args.algorithms)]
+    names = [name.replace("-", "_") for name in words("algorithms", args.algorithms)]
     names = list(algorithms.ALGORITHMS) if names == ["all"] else list(dict.fromkeys(names))
     for name in names:
         algorithms.get(name)
     link = Link(parse_duration(args.latency), parse_bandwidth(args.bandwidth))
     inner = parse_bandwidth(args.host_bandwidth, "host-bandwidth")
     hosts = Hosts(args.per_host, inner) if args.per_host != 1 else Hosts()
-    return _counts(args.counts), names, Network(link, hosts, parse_size(args.bucket, "bucket"))
-
-
-def _words(field: str, text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise InputError(field, text, "names nothing", "Give one or more, parted by commas.")
-    return words
-
-
-def _counts(text: str) -> list[int]:
-    """Numbers of devices, in order, 1 among them: everything is compared with it."""
-    from lockstep.parallel.splitting import check_num_devices
-
-    found = {1}
-    for word in _words("devices", text):
-        if not word.lstrip("-").isdecimal():
-            remedy = "Give counts parted by commas, such as 2,4,8."
-            raise InputError("devices", word, "is not a whole number", remedy)
-        check_num_devices(int(word))
-        found.add(int(word))
-    return sorted(found)
-
-
-def _check_figure(path: str) -> None:
-    """What would be wrong with the figure is told before anything is measured."""
-    from pathlib import Path
-
-    from lockstep.report.figures import FORMATS
-    from lockstep.report.style import new_figure
-
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError("figure", path, "is neither PNG nor SVG", "Name it .png or .svg.")
-    new_figure(1, 1)
+    devices = sorted({1, *device_counts(args.counts)})  # all are compared with one
+    return devices, names, Network(link, hosts, parse_size(args.bucket, "bucket"))
 
 
 # --- where its times are from ---------------------------------------------------------------------

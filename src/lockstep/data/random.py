@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import operator
+from functools import cache
 
 import numpy as np
 
@@ -28,12 +29,16 @@ def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
     >>> generator(0, "batch order", 4).permutation(5).tolist()
     [1, 4, 2, 3, 0]
     """
-    digest = hashlib.sha256(purpose.encode("utf-8")).digest()
-    words = _words("seed", seed)
-    words += [int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4)]
+    words = [*_words("seed", seed), *_purpose_words(purpose)]
     for number in numbers:
         words += _words("number", number)
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
+
+
+@cache
+def _purpose_words(purpose: str) -> tuple[int, ...]:
+    digest = hashlib.sha256(purpose.encode("utf-8")).digest()
+    return tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
 
 
 def _words(field: str, value: int) -> list[int]:

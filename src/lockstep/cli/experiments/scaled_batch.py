@@ -6,10 +6,9 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from lockstep.cli.figure_option import check_figure, words
+from lockstep.cli.option_values import check_figure, device_counts, words
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, spec_from
-from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.experiments.scaled_batch import Curve, Question
@@ -61,13 +60,8 @@ def _run(args: argparse.Namespace) -> int:
 def _asked(args: argparse.Namespace) -> Question:
     from lockstep.experiments.scaled_batch import Question
 
-    counts = words("devices", args.devices)
-    for count in counts:
-        if not count.isdecimal() or int(count) < 1:
-            problem, remedy = "is not a number of devices", "Give some, e.g. 1,2,4."
-            raise InputError("devices", count, problem, remedy)
+    devices = tuple(device_counts(args.devices))
     args.devices = None  # the list is not a field of the spec
-    devices = tuple(int(count) for count in counts)
     return Question(spec_from(args), devices, tuple(words("rules", args.rules)), args.warmup)
 
 

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.option_values import check_figure, words
 from lockstep.cli.output import print_json
-from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.experiments.ways_to_split.question import Question
@@ -58,8 +58,7 @@ def _run(args: argparse.Namespace) -> int:
     from lockstep.report.installation_progress import installation_progress
 
     asked = _asked(args)
-    if args.figure:
-        _check_figure(args.figure)
+    check_figure(args.figure)
     with installation_progress("ways to split", sys.stderr) as tell:
         results = run(asked, lambda what, done, total: tell(done / total, what))
     if args.json:
@@ -78,13 +77,11 @@ def _asked(args: argparse.Namespace) -> Question:
     from lockstep.errors import unknown
     from lockstep.experiments.ways_to_split.question import WAYS, Question
 
-    names = list(dict.fromkeys(word.strip() for word in args.ways.split(",") if word.strip()))
+    names = words("ways", args.ways)
     for name in names:
         if name not in WORDS and name != "all":
             raise unknown("ways", name, [*WORDS, "all"])
     chosen = WAYS if "all" in names else tuple(WORDS[name] for name in names)
-    if not chosen:
-        raise InputError("ways", args.ways, "names nothing", "Give one or more, or all.")
     return Question(
         args.devices,
         args.batch_size,
@@ -96,18 +93,6 @@ def _asked(args: argparse.Namespace) -> Question:
         args.data,
         args.seed,
     )
-
-
-def _check_figure(path: str) -> None:
-    """What would be wrong with the figure is told before anything is measured."""
-    from pathlib import Path
-
-    from lockstep.report.figures import FORMATS
-    from lockstep.report.style import new_figure
-
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError("figure", path, "is neither PNG nor SVG", "Name it .png or .svg.")
-    new_figure(1, 1)
 
 
 # --- what is shown --------------------------------------------------------------------------------
