@@ -262,3 +262,40 @@ def test_a_mistake_is_told_as_in_one_process(tmp_path: Path) -> None:
     with pytest.raises(LockstepError, match="batch_size = 5000: is larger than the data"):
         ls.train(airfoil(batch_size=5000), out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+# --- at full length -------------------------------------------------------------------------------
+
+
+def chapter(**fields: object) -> RunSpec:
+    """The chapter's LeNet and rate on Fashion-MNIST."""
+    spec = ls.recipes.get("fashion-lenet", framework="torch", epochs=10).with_lr(0.2)
+    return spec.with_fields({"model.pooling": "avg", **fields})
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@needs_images
+@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-5)])
+def test_a_hundred_steps_on_any_number_of_devices(precision: str, tolerance: float) -> None:
+    """250 is divided by none of 3, 4 and 8; every fourth batch has 50."""
+    fields = {"max_steps": 100, "batch_size": 250, "data.max_examples": 800, "evaluate": ()}
+    spec = chapter(precision=precision, epochs=25, **fields)
+    alone = ls.train(spec)
+    for num_devices in (2, 3, 4, 8):
+        together = ls.train(spec.with_fields({"devices": num_devices}))
+        losses = [result.history[:, "loss"] for result in (alone, together)]
+        print(num_devices, np.max(np.abs(losses[0] - losses[1]) / losses[0]))
+        np.testing.assert_allclose(losses[1], losses[0], rtol=tolerance)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(7200)
+@needs_images
+def test_the_accuracy_of_one_device() -> None:
+    found = [
+        ls.train(chapter(devices=num_devices)).metrics["test_accuracy"] for num_devices in (1, 2)
+    ]
+    print(found)
+    assert found[1] == pytest.approx(found[0], abs=0.005)
+    assert found[0] > 0.8

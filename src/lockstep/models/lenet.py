@@ -48,6 +48,14 @@ def conv_max_pool(ops: Ops, x: Array, w: Array, b: Array, padding: int) -> Array
     return ops.relu(ops.max_pool2d(ops.conv2d(x, w, b, padding), 2))
 
 
+def conv_avg_pool(ops: Ops, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """Convolution, ReLU and average-pooling by 2."""
+    return ops.avg_pool2d(ops.relu(ops.conv2d(x, w, b, padding)), 2)
+
+
+_POOLED = {"max": ("conv_max_pool", conv_max_pool), "avg": ("conv_avg_pool", conv_avg_pool)}
+
+
 @dataclass(frozen=True)
 class Convolution:
     """pool(relu(conv2d(x))) by 2: (B, C, H, W) -> (B, O, H', W'). Output channels know nothing of
@@ -58,10 +66,8 @@ class Convolution:
     padding: int = 0
 
     def __call__(self, ops: Ops, x: Array, w: Array, b: Array) -> Array:
-        if self.pooling == "max":
-            layer = ops.fused.get("conv_max_pool", conv_max_pool)
-            return layer(ops, x, w, b, self.padding)
-        return ops.avg_pool2d(ops.relu(ops.conv2d(x, w, b, self.padding)), 2)
+        name, plain = _POOLED[self.pooling]
+        return ops.fused.get(name, plain)(ops, x, w, b, self.padding)
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,8 @@ class _PatchConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-        patches, shape = _window_patches(x, w.shape[2], w.shape[3], padding)
-        kernel = _four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
+        patches, shape = window_patches(x, w.shape[2], w.shape[3], padding)
+        kernel = four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
         groups, channels = len(patches), len(w)
         y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(groups, -1, -1), patches)
         best, winners = _largest(*y.view(groups, 4, channels, -1).unbind(1))
@@ -59,10 +59,10 @@ class _PatchConvolution(torch.autograd.Function):
         _to_winners(grad, winners, *d_y.unbind(1))
         d_y = d_y.view(groups, 4 * channels, windows)
         d_kernel = torch.bmm(d_y, patches.transpose(1, 2)).sum(0)
-        return None, _from_four_places(d_kernel, ctx.shape), grad.sum((0, 2)), None
+        return None, from_four_places(d_kernel, ctx.shape), grad.sum((0, 2)), None
 
 
-def _window_patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tuple[int, int]]:
+def window_patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tuple[int, int]]:
     """S: input (2p + i, 2q + j) for every window (p, q) and place (i, j) in what it sees."""
     group = GROUP if len(x) % GROUP == 0 else 1
     x = F.pad(x, (padding,) * 4)
@@ -77,7 +77,7 @@ def _window_patches(x: Tensor, h: int, w: int, padding: int) -> tuple[Tensor, tu
     return planes.reshape(len(x) // group, -1, group * height * width), (height, width)
 
 
-def _four_places(w: Tensor) -> Tensor:
+def four_places(w: Tensor) -> Tensor:
     """The kernel at the four places of a window: (2, 2, O, C, h+1, w+1), zero elsewhere."""
     channels, inputs, height, width = w.shape
     placed = w.new_zeros((2, 2, channels, inputs, height + 1, width + 1))
@@ -87,7 +87,7 @@ def _four_places(w: Tensor) -> Tensor:
     return placed
 
 
-def _from_four_places(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
+def from_four_places(grad: Tensor, shape: tuple[int, ...]) -> Tensor:
     channels, inputs, height, width = shape
     placed = grad.view(2, 2, channels, inputs, height + 1, width + 1)
     parts = [placed[u, v, :, :, u : u + height, v : v + width] for u in (0, 1) for v in (0, 1)]
@@ -99,7 +99,7 @@ class _SlicePool(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
-        best, winners = _largest(*_slices(x))
+        best, winners = _largest(*slices(x))
         ctx.save_for_backward(*winners)
         return best
 
@@ -107,11 +107,11 @@ class _SlicePool(torch.autograd.Function):
     def backward(ctx: Any, grad: Tensor) -> Tensor:
         batch, channels, height, width = grad.shape
         out = grad.new_empty((batch, channels, 2 * height, 2 * width))
-        _to_winners(grad, ctx.saved_tensors, *_slices(out))
+        _to_winners(grad, ctx.saved_tensors, *slices(out))
         return out
 
 
-def _slices(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def slices(x: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """The four corners of every window, in reading order."""
     return x[:, :, ::2, ::2], x[:, :, ::2, 1::2], x[:, :, 1::2, ::2], x[:, :, 1::2, 1::2]
 

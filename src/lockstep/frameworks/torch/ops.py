@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from lockstep.frameworks.protocol import Array, Weights
+from lockstep.frameworks.torch.average import fused_conv_avg_pool
 from lockstep.frameworks.torch.convolution import fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
 
@@ -17,6 +18,7 @@ Tensor = torch.Tensor
 FUSED: Mapping[str, Callable[..., Any]] = {
     "symbol_gru": fused_symbol_gru,
     "conv_max_pool": fused_conv_max_pool,
+    "conv_avg_pool": fused_conv_avg_pool,
 }
 
 
