@@ -43,6 +43,22 @@ class NonFiniteError(LockstepError):
     exit_code = 3
 
 
+class StartedError(LockstepError):
+    """The process has started a framework with fewer devices than asked for; another could have
+    them.
+
+    >>> print(StartedError("jax", 4, 1))
+    devices = 4: jax has started in this process with 1. Ask for them before anything is computed, \
+or in a process of their own.
+    """
+
+    def __init__(self, framework: str, wanted: int, there: int) -> None:
+        super().__init__(
+            f"devices = {wanted}: {framework} has started in this process with {there}. "
+            "Ask for them before anything is computed, or in a process of their own."
+        )
+
+
 def unknown(field: str, value: object, known: Iterable[str]) -> InputError:
     """The error for a name that is not known, with the nearest one that is.
 

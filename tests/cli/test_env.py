@@ -8,11 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.comparison.conftest import FOLDER
 
 from lockstep.frameworks import environments, installing, registry
 from lockstep.frameworks.environments import MARKER, Environment
-
-from tests.comparison.conftest import FOLDER
 
 from .conftest import Command
 

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lockstep.errors import InputError
 from lockstep.parallel import shared_memory
 from lockstep.parallel.children import Command, WorkerError, Workers
+from lockstep.parallel.collective import NullCollective
 
 pytest.importorskip("torch")
 pytestmark = [
@@ -123,3 +125,10 @@ def work(job, tell):
     )
     with pytest.raises(WorkerError, match=r"TimeoutError: timed out after .* ranks \[1\]"):
         told(make_commands(code, 2, lengths=[2], dtype="float64"), tmp_path)
+
+
+def test_more_than_there_is_leaves_no_file() -> None:
+    before = sorted(Path("/dev/shm").iterdir())
+    with pytest.raises(InputError, match=r"shared memory = '\d+ bytes': is not there"):
+        shared_memory.share(NullCollective(), 1 << 60)
+    assert sorted(Path("/dev/shm").iterdir()) == before

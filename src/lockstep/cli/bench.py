@@ -37,6 +37,7 @@ def register(subparsers: Any) -> None:
         default="processes",
         metavar="NAME",
         help="processes: each device is a process, by torch.distributed (the default); "
+        "shared: the same, through memory that they share; "
         "local: each device is a thread of one process",
     )
     add("--repeats", type=int, default=10, metavar="N", help="of each (default: %(default)s)")
@@ -44,7 +45,7 @@ def register(subparsers: Any) -> None:
         "--bandwidth",
         default="",
         metavar="RATE",
-        help="give each device a link of its own, such as 10Gbit (processes)",
+        help="give each device a link of its own, such as 10Gbit (transport processes)",
     )
     add("--json", action="store_true", help="print JSON")
     add("--plot", default="", metavar="FILE", help="draw a figure: .png or .svg")

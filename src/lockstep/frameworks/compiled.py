@@ -14,8 +14,7 @@ import numpy as np
 from lockstep import optimizers
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
-from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import device_data
+from lockstep.frameworks.state import DeviceState, StateKeeper, States
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -28,7 +27,7 @@ Loop = Callable[..., tuple[DeviceState, Array]]
 class CompiledProgram:
     """`compile_loop(*arguments)` returns a `Loop` for arguments of those shapes;
     `evaluate_block(weights, data, rows (n, b))` is compiled too, and returns sums of losses and
-    numbers correct, each (n,)."""
+    numbers correct, each (n,). `states` holds the state where that is not one device's."""
 
     def __init__(
         self,
@@ -40,16 +39,17 @@ class CompiledProgram:
         evaluate_block: Callable[..., tuple[Array, Array]],
         initial: Callable[[], Snapshot],
         layout: Layout | None = None,
+        states: StateKeeper | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
         self.notes = ("compiled loop over steps", *notes)
         self.initial = initial
         self._ops, self._task, self._spec = ops, task, spec
-        self._data = device_data(ops, task)
         self._capacity: dict[int, int] = {}  # batch size -> longest block
         self._compile_loop, self._evaluate_block = compile_loop, evaluate_block
         self._loops: dict[tuple[int, ...], Loop] = {}
-        states = States(ops, task, spec, layout)
+        states = states or States(ops, task, spec, layout)
+        self._data = states.data()
         self.load, self.dump = states.load, states.dump
         self.restart_carry = states.restart_carry
 

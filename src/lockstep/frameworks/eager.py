@@ -10,8 +10,8 @@ import numpy as np
 from lockstep import optimizers
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
 from lockstep.frameworks.share import Share, Whole
-from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import Step, device_data, initial_snapshot, make_step, make_sums
+from lockstep.frameworks.state import DeviceState, StateKeeper, States
+from lockstep.frameworks.step import Step, initial_snapshot, make_step, make_sums
 
 if TYPE_CHECKING:
     from lockstep.frameworks.layout import Layout
@@ -41,7 +41,9 @@ def evaluated(
 
 
 class EagerProgram:
-    """`step` and `sums` of `step.py`, or compiled equals of them, called batch by batch."""
+    """`step` and `sums` of `step.py`, or compiled equals of them, called batch by batch.
+
+    `states` holds the state where that is not one device's."""
 
     def __init__(
         self,
@@ -54,17 +56,18 @@ class EagerProgram:
         layout: Layout | None = None,
         initial: Callable[[], Snapshot] | None = None,
         share: Share | None = None,
+        states: StateKeeper | None = None,
         notes: tuple[str, ...] = ("eager steps",),
     ) -> None:
         self.notes = notes
         self._ops, self._task, self._spec = ops, task, spec
-        self._data = device_data(ops, task)
         self._compiles = step is not None
         self._share = share or Whole(ops)
         self._step = step or make_step(ops, task, spec, share=self._share)
         self._sums = sums or make_sums(ops, task, share=self._share)
         self.initial = initial or initial_snapshot(task, spec)
-        states = States(ops, task, spec, layout)
+        states = states or States(ops, task, spec, layout)
+        self._data = states.data()
         self.load, self.dump = states.load, states.dump
         self.restart_carry = states.restart_carry
 

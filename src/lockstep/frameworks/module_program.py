@@ -16,7 +16,7 @@ from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
 from lockstep.frameworks.share import Share, Whole, mean
 from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import device_data, make_sums, start_carry
+from lockstep.frameworks.step import make_sums, start_carry
 from lockstep.optimizers import clip
 
 if TYPE_CHECKING:
@@ -64,11 +64,11 @@ class ModuleProgram:
     ) -> None:
         self.notes, self.initial = notes, initial
         self._ops, self._task, self._spec, self._module = ops, task, spec, module
-        self._data = device_data(ops, task)
         self._share = share or Whole(ops)
         call = lambda w, x, carry: module.outputs(x, carry)  # noqa: E731
         self._sums = make_sums(ops, task, call, self._share)
         states = States(ops, task, spec, layout)
+        self._data = states.data()
         self.load, self.dump = states.load, states.dump
         self.restart_carry = states.restart_carry
 

@@ -23,6 +23,8 @@ Array = Any  # a framework's own array; it has + - * / ** @, unary -, comparison
 Arrays = dict[str, np.ndarray]
 Weights = dict[str, Array]
 
+IN_ONE_PROCESS = "in one process"  # how `Framework.several` begins where that is so
+
 
 class Ops(Protocol):
     """What models, losses and optimizers are written over, in one precision.
@@ -195,11 +197,19 @@ class Framework(Protocol):
 
     name: str
     requirement: str  # what to give pip, e.g. "lockstep-train[torch]"
+    several: str  # how it comes by several devices on a CPU, IN_ONE_PROCESS or a process for each
 
     def version(self) -> str: ...
     def devices(self) -> list[str]: ...
+    def show_devices(self, count: int) -> None:
+        """Make this process able to compile for `count` devices, before anything is computed in it.
+
+        StartedError if the framework has started with fewer. Where devices are mere replicas, or
+        processes, there is nothing to do."""
+
     def ops(self, precision: str, fused: bool = True) -> Ops: ...
-    def compile(self, task: Task, spec: RunSpec) -> Program: ...
+    def compile(self, task: Task, spec: RunSpec) -> Program:
+        """The program of a run, on `spec.devices` devices."""
 
 
 @runtime_checkable

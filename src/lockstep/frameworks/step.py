@@ -122,14 +122,6 @@ def rule_update(ops: Ops, spec: RunSpec) -> Update:
     return update
 
 
-def device_data(ops: Ops, task: Task) -> dict[str, Weights]:
-    """Every split's arrays as the framework's own, put there once."""
-    return {
-        split: {name: ops.asarray(value) for name, value in arrays.items()}
-        for split, arrays in task.splits.items()
-    }
-
-
 def start_carry(ops: Ops, task: Task, share: Share, carry: Weights, part: Part) -> Weights:
     """The recurrent state that a part of a batch begins with."""
     return share.carry(carry) if task.carries_state else zero_carry(ops, task, part.rows.shape[0])

@@ -11,9 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from lockstep.errors import LockstepError
+from lockstep.errors import InputError, LockstepError
 from lockstep.frameworks import environments
-from lockstep.parallel import local_timing
+from lockstep.parallel import local_timing, shared_memory
 from lockstep.parallel.algorithms import ALGORITHMS
 from lockstep.parallel.calibration import ITEMSIZE, PROBES, fit
 from lockstep.parallel.children import Command, Workers
@@ -30,6 +30,10 @@ Progress = Callable[[str, int, int], None]  # what was measured, how many are do
 
 def run_bench(bench: Bench, progress: Progress = lambda what, done, total: None) -> Results:
     """Measure everything that is asked for, one number of devices after another."""
+    if bench.transport == "shared" and not shared_memory.is_possible():
+        problem = f"needs {shared_memory.FOLDER} and an x86-64 processor"
+        remedy = "Use the transport processes or local."
+        raise InputError("transport", bench.transport, problem, remedy)
     rows: list[Measurement] = []
     links: dict[int, Link] = {}
     total = sum(_count(bench, devices) for devices in bench.devices)
@@ -97,6 +101,7 @@ def _own(bench: Bench, devices: int) -> Told:
     python = environments.interpreter("torch")
     job: dict[str, Any] = {
         "world_size": devices,
+        "transport": bench.transport,
         "silence": SILENCE,
         "repeats": bench.repeats,
         "bandwidth": bench.bandwidth if math.isfinite(bench.bandwidth) else None,

@@ -10,10 +10,10 @@ from lockstep.parallel.child import Tell, serve
 
 
 def work(job: dict[str, Any], tell: Tell) -> None:
-    """Import the framework and tell {"python", "version", "devices"}."""
+    """Import the framework and tell {"python", "version", "devices", "several"}."""
     framework = registry.get(job["framework"])
     facts = {"version": framework.version(), "devices": framework.devices()}
-    tell({"python": sys.executable, **facts})
+    tell({"python": sys.executable, "several": framework.several, **facts})
 
 
 if __name__ == "__main__":

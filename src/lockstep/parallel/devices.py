@@ -12,43 +12,33 @@ from dataclasses import dataclass
 
 from lockstep.errors import LockstepError
 from lockstep.frameworks import environments
+from lockstep.frameworks.protocol import IN_ONE_PROCESS
 from lockstep.parallel.children import Command, ask
 
 TIMEOUT = 180.0  # seconds: a cold disk and a first import take long
 AT_ONCE = 2  # importing keeps a core busy
 
-IN_PROCESS = {
-    "jax": "jax_num_cpu_devices",
-    "tensorflow": "logical devices",
-    "mxnet": "contexts cpu(0), cpu(1), ...",
-    "numpy": "a buffer for each",
-}
-
 
 @dataclass(frozen=True)
 class Devices:
-    """What a framework has, and which interpreter said so. `problem`: why it could not be asked."""
+    """What a framework has, how it comes by several devices on a CPU, and which interpreter said
+    so. `problem`: why it could not be asked."""
 
     framework: str
     python: str = ""
     version: str = ""
     devices: tuple[str, ...] = ()
+    several: str = ""
     problem: str = ""
 
     @property
     def several_in_process(self) -> bool:
-        """Whether one process can be given several CPU devices; else a device is a process."""
-        return self.framework in IN_PROCESS
+        """Whether one process can be given several CPU devices; else a device is a process.
 
-    @property
-    def several(self) -> str:
-        """How several devices on a CPU come about.
-
-        >>> Devices("jax").several
-        'in one process: jax_num_cpu_devices'
+        >>> Devices("jax", several="in one process: jax_num_cpu_devices").several_in_process
+        True
         """
-        way = IN_PROCESS.get(self.framework)
-        return f"in one process: {way}" if way else "a process for each"
+        return self.several.startswith(IN_ONE_PROCESS)
 
 
 def list_devices(
@@ -72,4 +62,4 @@ def _ask(name: str) -> Devices:
         facts = ask(command, TIMEOUT)
     except LockstepError as error:  # one that does not import must not hide the others
         return Devices(name, problem=str(error))
-    return Devices(name, facts["python"], facts["version"], tuple(facts["devices"]))
+    return Devices(**facts | {"framework": name, "devices": tuple(facts["devices"])})

@@ -16,7 +16,9 @@ from lockstep.parallel.cost import Link
 from lockstep.parallel.splitting import check_num_devices
 
 ENGINES = {"gloo": "torch", "xla": "jax"}  # the engines' own, and the framework that has each
-TRANSPORTS = {"processes": ("gloo", "xla"), "local": ("xla",)}  # with the engines to compare with
+# each with the engines to compare with
+TRANSPORTS = {"processes": ("gloo", "xla"), "shared": ("gloo", "xla"), "local": ("xla",)}
+_UNHELD = {"shared": "memory that processes share", "local": "one process"}  # by a bandwidth
 
 
 def known_algorithms(transport: str) -> list[str]:
@@ -65,9 +67,9 @@ class Bench:
             raise InputError("repeats", self.repeats, "measures nothing", "Give 1 or more.")
         engines = set(self.algorithms) & set(ENGINES)
         if math.isfinite(self.bandwidth) and (engines or self.transport != "processes"):
-            what = f"cannot hold back {', '.join(sorted(engines)) or 'one process'}"
-            remedy = "Leave it out, or measure only our own algorithms between processes."
-            raise InputError("bandwidth", self.bandwidth, what, remedy)
+            what = ", ".join(sorted(engines)) or _UNHELD[self.transport]
+            remedy = "Leave it out, or measure our own algorithms with the transport processes."
+            raise InputError("bandwidth", self.bandwidth, f"cannot hold back {what}", remedy)
 
     @property
     def own(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""Sums over the processes of one machine through memory that they share.
+"""Memory that the processes of one machine share, how they wait for each other in it, and sums.
 
 Each process writes its values where all can read them and raises its count; whoever has seen the
 counts of all adds the values up in the order of the ranks, so that all get the same bits. Nobody
@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.errors import InputError
 from lockstep.parallel.collective import Collective
 
 LINE = 64  # bytes of a cache line: counts on the same one would be passed to and fro
@@ -35,6 +36,46 @@ def is_possible() -> bool:
     return FOLDER.is_dir() and platform.machine() in ("x86_64", "AMD64")
 
 
+class Counts:
+    """For each of `num` things a count of every rank, which only grows; each raises its own."""
+
+    def __init__(self, collective: Collective, num: int, patience: float) -> None:
+        self._rank, self._patience = collective.rank, patience
+        size, shape = num * collective.world_size * LINE, (num, collective.world_size, LINE // 8)
+        memory = share(collective, size + 8 * collective.world_size)
+        self._counts = np.frombuffer(memory, np.int64, size // 8).reshape(shape)[:, :, 0]
+        self._pids = np.frombuffer(memory, np.int64, collective.world_size, size)
+        self._pids[self._rank] = os.getpid()
+        collective.barrier()  # all have said who they are
+
+    def put(self, index: int, count: int) -> None:
+        """This rank has come so far; what it wrote before is there for all."""
+        self._counts[index, self._rank] = count
+
+    def wait(self, index: int, count: int) -> None:
+        """Return once all ranks have come so far; raise if one is gone, or patience ends."""
+        counts = self._counts[index]
+        if (counts >= count).all():
+            return
+        begin = looked = time.monotonic()
+        while not (counts >= count).all():
+            now = time.monotonic()
+            if now - begin < SPIN:
+                os.sched_yield()
+                continue
+            time.sleep(NAP)
+            if now - looked > LOOK_AROUND:
+                looked = now
+                self._look_around(np.flatnonzero(counts < count).tolist(), now - begin)
+
+    def _look_around(self, missing: list[int], waited: float) -> None:
+        for rank in missing:
+            if not _is_alive(int(self._pids[rank])):
+                raise ConnectionError(f"rank {rank} is gone")
+        if waited > self._patience:
+            raise TimeoutError(f"timed out after {waited:.0f} s: waiting for ranks {missing}")
+
+
 class SharedSums:
     """Buffers of given lengths, summed over all ranks again and again.
 
@@ -46,32 +87,25 @@ class SharedSums:
         self, collective: Collective, lengths: list[int], dtype: Any, patience: float
     ) -> None:
         self._rank, self._world_size = collective.rank, collective.world_size
-        self._patience = patience
         self._bounds = np.cumsum([0, *lengths])
         self._turn = [0] * len(lengths)
-        itemsize, num = np.dtype(dtype).itemsize, self._world_size
-        counts = len(lengths) * num * LINE
         # two places for each: in the next turn nobody overwrites what another still reads, and in
         # the one after that all have read it, or they would not have posted again
-        values = 2 * num * int(self._bounds[-1]) * itemsize
-        memory = _shared(collective, counts + num * 8 + values)
-        self._counts = np.frombuffer(memory, np.int64, counts // 8).reshape(len(lengths), num, -1)
-        self._pids = np.frombuffer(memory, np.int64, num, counts)
-        self._values = np.frombuffer(memory, dtype, values // itemsize, counts + num * 8)
-        self._values = self._values.reshape(2, num, -1)
-        self._pids[self._rank] = os.getpid()
-        collective.barrier()  # all have said who they are
+        shape = 2, self._world_size, int(self._bounds[-1])
+        memory = share(collective, int(np.prod(shape)) * np.dtype(dtype).itemsize)
+        self._values = np.frombuffer(memory, dtype, int(np.prod(shape))).reshape(shape)
+        self._counts = Counts(collective, len(lengths), patience)
 
     def post(self, index: int, values: np.ndarray) -> None:
         """Give this rank's values of a buffer."""
         self._turn[index] += 1
         place = self._place(index)
         self._values[self._turn[index] % 2, self._rank, place] = values
-        self._counts[index, self._rank, 0] = self._turn[index]
+        self._counts.put(index, self._turn[index])
 
     def total(self, index: int) -> np.ndarray:
         """The sum over all ranks, in their order."""
-        self._wait(index)
+        self._counts.wait(index, self._turn[index])
         place, half = self._place(index), self._values[self._turn[index] % 2]
         total: np.ndarray = half[0, place] + half[1, place]
         for other in range(2, self._world_size):
@@ -81,36 +115,16 @@ class SharedSums:
     def _place(self, index: int) -> slice:
         return slice(self._bounds[index], self._bounds[index + 1])
 
-    def _wait(self, index: int) -> None:
-        counts, turn = self._counts[index, :, 0], self._turn[index]
-        if (counts >= turn).all():
-            return
-        begin = looked = time.monotonic()
-        while not (counts >= turn).all():
-            now = time.monotonic()
-            if now - begin < SPIN:
-                os.sched_yield()
-                continue
-            time.sleep(NAP)
-            if now - looked > LOOK_AROUND:
-                looked = now
-                self._look_around(np.flatnonzero(counts < turn).tolist(), now - begin)
 
-    def _look_around(self, missing: list[int], waited: float) -> None:
-        for rank in missing:
-            if not _is_alive(int(self._pids[rank])):
-                raise ConnectionError(f"rank {rank} is gone")
-        if waited > self._patience:
-            raise TimeoutError(f"timed out after {waited:.0f} s: waiting for ranks {missing}")
-
-
-def _shared(collective: Collective, size: int) -> mmap.mmap:
-    """Memory of so many bytes that all ranks share; its file is gone before anything can fail."""
+def share(collective: Collective, size: int) -> mmap.mmap:
+    """Memory of so many bytes, all zero, that all ranks share; its file is gone before anything can
+    fail. All ranks ask for it together."""
+    size = max(1, size)  # there is no mapping of nothing
     name = np.zeros(256, np.uint8)
     if collective.rank == 0:
         handle, path = tempfile.mkstemp(prefix="lockstep-", dir=FOLDER)
         name[: len(path)] = np.frombuffer(path.encode(), np.uint8)
-        os.ftruncate(handle, size)
+        _reserve(handle, Path(path), size)
     found = collective.broadcast([name])[0].tobytes().rstrip(b"\0").decode()
     if collective.rank:
         handle = os.open(found, os.O_RDWR)
@@ -121,6 +135,17 @@ def _shared(collective: Collective, size: int) -> mmap.mmap:
         return mmap.mmap(handle, size)
     finally:
         os.close(handle)
+
+
+def _reserve(handle: int, path: Path, size: int) -> None:
+    """Take the pages now: if there were none left later, writing would end the process."""
+    try:
+        os.posix_fallocate(handle, 0, size)
+    except OSError as error:
+        path.unlink()
+        problem = f"is not there: {error.strerror}"
+        remedy = f"Free space in {FOLDER}, or give it more (docker run --shm-size)."
+        raise InputError("shared memory", f"{size} bytes", problem, remedy) from error
 
 
 def _is_alive(pid: int) -> bool:

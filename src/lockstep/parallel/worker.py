@@ -13,13 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.frameworks.torch.group import EngineCollective, ProcessGroup
+from lockstep.frameworks.torch.group import EngineCollective
 from lockstep.parallel import algorithms, processes
 from lockstep.parallel.calibration import PROBES
 from lockstep.parallel.child import Tell, serve
+from lockstep.parallel.shared_plans import SharedBuffers, SharedPlanCollective
 from lockstep.parallel.timing import check_sum, initial_values, turns
 
-AnyCollective = processes.PlanCollective | EngineCollective
+Planned = processes.PlanCollective | SharedPlanCollective
+Timed = Planned | EngineCollective
 
 
 def work(job: dict[str, Any], tell: Tell) -> None:
@@ -27,28 +29,32 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     rank, world_size = job["rank"], job["world_size"]
     tell({"joining": rank})  # importing PyTorch took its time
     processes.join(rank, world_size, Path(job["store"]), job["silence"])
+    group = EngineCollective()
+    shared = SharedBuffers(group, job["silence"]) if job["transport"] == "shared" else None
     for length, names in job["jobs"]:
+        buffer = shared.make(length) if shared else np.empty(length, np.float32)
         start = initial_values(rank, length)
-        buffer = np.empty_like(start)
-        collectives = {name: _collective(name, job["bandwidth"]) for name in names}
+        collectives = {name: _collective(name, job["bandwidth"], shared) for name in names}
         for repeat, name in turns(names, job["repeats"]):
             buffer[:] = start
             facts = _time(collectives[name], buffer)
             if repeat < 0 and name not in PROBES:
                 check_sum(buffer, world_size, name)
             tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
-    ProcessGroup().barrier()  # who leaves early breaks the connections of the others
+    group.barrier()  # who leaves early breaks the connections of the others
 
 
-def _collective(name: str, bandwidth: float | None) -> AnyCollective:
+def _collective(name: str, bandwidth: float | None, shared: SharedBuffers | None) -> Timed:
     if name == "gloo":
         return EngineCollective()
-    if name in PROBES:
-        return processes.PlanCollective(PROBES[name].plan)
-    return processes.PlanCollective(algorithms.get(name), bandwidth or math.inf)
+    algorithm = PROBES[name].plan if name in PROBES else algorithms.get(name)
+    if shared is not None:
+        return SharedPlanCollective(algorithm, shared)
+    held = math.inf if name in PROBES else bandwidth or math.inf
+    return processes.PlanCollective(algorithm, held)
 
 
-def _time(collective: AnyCollective, buffer: np.ndarray) -> dict[str, Any]:
+def _time(collective: Timed, buffer: np.ndarray) -> dict[str, Any]:
     before = _counts(collective)
     collective.barrier()
     begin = time.perf_counter()
@@ -58,8 +64,8 @@ def _time(collective: AnyCollective, buffer: np.ndarray) -> dict[str, Any]:
     return {"seconds": seconds, "sent": None, "rounds": None, **moved}
 
 
-def _counts(collective: AnyCollective) -> dict[str, int]:
-    if isinstance(collective, processes.PlanCollective):
+def _counts(collective: Timed) -> dict[str, int]:
+    if isinstance(collective, Planned):
         return {"sent": collective.sent, "rounds": collective.num_rounds}
     return {}
 

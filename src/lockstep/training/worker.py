@@ -36,6 +36,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     changed = job.get("spec")
     spec = RunSpec.from_dict(changed) if changed else RunDirectory(folder).spec
     group.join(spec)  # before the framework is asked for its devices, which starts it
+    tell({})
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     if is_first:
         record(folder, facts)

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import jax
 
-from lockstep.errors import MissingError
+from lockstep.errors import MissingError, StartedError
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
-from lockstep.frameworks.protocol import Program
-from lockstep.frameworks.step import initial_snapshot, make_step, make_sums
+from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.step import initial_snapshot
 from lockstep.spec import LeNet
 
 if TYPE_CHECKING:
+    from lockstep.parallel.collective import Collective
+    from lockstep.parallel.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
@@ -21,12 +23,30 @@ if TYPE_CHECKING:
 class JaxFramework:
     name = "jax"
     requirement = "lockstep-train[jax]"
+    several = f"{IN_ONE_PROCESS}: jax_num_cpu_devices"
 
     def version(self) -> str:
         return str(jax.__version__)
 
     def devices(self) -> list[str]:
         return [str(device) for device in jax.devices()]
+
+    def show_devices(self, count: int) -> None:
+        there = getattr(jax.config, "jax_num_cpu_devices", -1)  # -1 unless set
+        if count <= max(there, 1) or jax.distributed.is_initialized():
+            return
+        try:
+            jax.config.update("jax_num_cpu_devices", count)
+        except RuntimeError as error:
+            there = max(len(jax.devices()), len(jax.devices("cpu")))
+            if count > there:
+                raise StartedError(self.name, count, there) from error
+
+    def join(self, place: Rank) -> Collective:
+        from lockstep.frameworks.jax.ranks import ProcessCollective, join_processes
+
+        join_processes(place)
+        return ProcessCollective()
 
     def ops(self, precision: str, fused: bool = True) -> JaxOps:
         if precision == "float64":
@@ -35,6 +55,7 @@ class JaxFramework:
         return JaxOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
+        self.show_devices(spec.devices)
         ops = self.ops(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             return _module_program(ops, task, spec)
@@ -42,8 +63,6 @@ class JaxFramework:
             ops,
             task,
             spec,
-            step=make_step(ops, task, spec),
-            sums=make_sums(ops, task),
             initial=initial_snapshot(task, spec),
             notes=_notes(spec),
         )

@@ -18,7 +18,7 @@ from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Weights
-from lockstep.frameworks.step import Call, Update, initial_snapshot, make_step, make_sums
+from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.models.own import with_outputs
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> CompiledProgram:
         ops,
         task,
         spec,
-        step=make_step(ops, task, spec, module.call, _optax_update(ops, spec)),
-        sums=make_sums(ops, task, module.call),
+        call=module.call,
+        update=_optax_update(ops, spec),
         initial=module.initial,
         layout=module.layout,
         notes=(f"flax and optax ({spec.optimizer.kind})",),

@@ -1,4 +1,4 @@
-"""Many steps as one fori_loop."""
+"""Many steps as one fori_loop, on one device or on each of several."""
 
 from __future__ import annotations
 
@@ -10,10 +10,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from lockstep.frameworks.compiled import CompiledProgram, Loop
+from lockstep.frameworks.jax.mesh import AXIS, DeviceMesh, MeshShare
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.state import DeviceState
+from lockstep.frameworks.step import Call, Update, make_step, make_sums
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -25,28 +27,45 @@ def jax_program(
     task: Task,
     spec: RunSpec,
     *,
-    step: Callable[..., Any],
-    sums: Callable[..., Any],
     initial: Callable[[], Snapshot],
+    call: Call | None = None,
+    update: Update | None = None,
     layout: Layout | None = None,
     notes: tuple[str, ...] = (),
 ) -> CompiledProgram:
-    """`step` and `sums` (see frameworks/step.py) compiled over blocks of rows."""
-    run = jax.jit(_loop(ops, step))
+    """The step and sums of frameworks/step.py compiled over blocks of rows."""
+    mesh = DeviceMesh(spec.devices) if spec.devices > 1 else None
+    share = MeshShare(ops, spec.devices, spec.batch_size) if mesh else None
+    everywhere = mesh.everywhere if mesh else lambda function: function
+    run = jax.jit(everywhere(_loop(ops, make_step(ops, task, spec, call, update, share))))
+    sums = make_sums(ops, task, call, share)
 
     def compile_loop(*arguments: Any) -> Loop:
         return run.lower(*arguments).compile()
+
+    def evaluate(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
+        found: tuple[Array, Array] = lax.map(lambda own: sums(w, data, own), rows)
+        return lax.psum(found, AXIS) if mesh else found
 
     return CompiledProgram(
         ops,
         task,
         spec,
         compile_loop=compile_loop,
-        evaluate_block=jax.jit(lambda w, data, rows: lax.map(lambda r: sums(w, data, r), rows)),
+        evaluate_block=jax.jit(everywhere(evaluate)),
         initial=initial,
         layout=layout,
-        notes=notes,
+        states=mesh.states(ops, task, spec, layout) if mesh else None,
+        notes=(*notes, *_devices_note(spec)),
     )
+
+
+def _devices_note(spec: RunSpec) -> tuple[str, ...]:
+    if spec.devices == 1:
+        return ()
+    apart = jax.process_count() > 1
+    where = "processes: jax.distributed" if apart else "devices in one process: jax.shard_map"
+    return (f"{spec.devices} {where}",)
 
 
 def _loop(ops: JaxOps, step: Callable[..., Any]) -> Loop:

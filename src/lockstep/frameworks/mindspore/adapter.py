@@ -13,10 +13,16 @@ from mindspore.device_context import ascend, gpu
 from mindspore.device_context.cpu import op_tuning
 
 from lockstep.frameworks.eager import EagerProgram
-from lockstep.frameworks.mindspore.graph import graph_step
+from lockstep.frameworks.mindspore.graph import graph_replica, graph_step
 from lockstep.frameworks.mindspore.module import module_program
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.protocol import Program
+from lockstep.frameworks.replicated import (
+    COPIES,
+    copies_note,
+    refuse_several,
+    replicated_program,
+)
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -33,6 +39,7 @@ with suppress(RuntimeError):
 class MindSporeFramework:
     name = "mindspore"
     requirement = "lockstep-train[mindspore]"
+    several = COPIES
 
     def version(self) -> str:
         return str(ms.__version__)
@@ -47,13 +54,21 @@ class MindSporeFramework:
         ]
         return ["CPU", *others]
 
+    def show_devices(self, count: int) -> None:
+        """There are as many as there are copies."""
+
     def ops(self, precision: str, fused: bool = True) -> MindSporeOps:
         return MindSporeOps(precision)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.ops(spec.precision)
         if task.native is not None or spec.style == "concise":
+            refuse_several(spec, "mindspore.nn's layers")
             return module_program(ops, task, spec)
+        if spec.devices > 1:
+            replicas = [graph_replica(ops, task, spec)] * spec.devices
+            notes = ("compiled gradients and updates", copies_note(spec))
+            return replicated_program(replicas, task, spec, notes)
         return EagerProgram(
             ops,
             task,

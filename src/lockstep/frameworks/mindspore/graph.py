@@ -1,15 +1,19 @@
-"""The step of step.py as a graph, one for each batch size."""
+"""The step of step.py as a graph, one for each batch size; on several devices its two halves."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from mindspore import Tensor
+
 from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.mindspore.recording import Recording, leaves
 from lockstep.frameworks.protocol import Weights
-from lockstep.frameworks.step import Step, make_step
+from lockstep.frameworks.replicas import Replica, clipped_update
+from lockstep.frameworks.share import Part, Whole
+from lockstep.frameworks.step import Step, make_gradient, make_step, make_sums, rule_update
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -52,3 +56,38 @@ def graph_step(ops: MindSporeOps, task: Task, spec: RunSpec) -> Step:
         return new
 
     return step
+
+
+def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
+    """A device whose gradient, for each size of a share, and update are graphs."""
+    gradients: dict[int, Graph] = {}  # by the size of the batch, which is a number in the graph
+
+    def gradient(
+        w: Weights, carry: Weights, data: Weights, rows: Array, count: int
+    ) -> tuple[Array, Weights, Weights]:
+        def found(own: MindSporeOps, w: Weights, carry: Weights, data: Weights, rows: Array) -> Any:
+            return make_gradient(own, task, None, Whole(own))(w, carry, data, Part(rows, count))
+
+        if count not in gradients:
+            gradients[count] = Graph(ops, found)
+        new: tuple[Array, Weights, Weights] = gradients[count](w, carry, data, rows)
+        return new
+
+    def updated(own: MindSporeOps, *given: Any) -> Any:
+        return clipped_update(own, spec, rule_update(own, spec))(*given, t=0)
+
+    graph = Graph(ops, updated)
+
+    def update(
+        w: Weights, grads: Weights, slots: Weights, numbers: Any, t: Any
+    ) -> tuple[Weights, Weights, Array]:
+        new: tuple[Weights, Weights, Array]
+        new = graph(w, grads, slots, [ops.asarray(number) for number in numbers])
+        return new
+
+    def receive(x: Array) -> Array:
+        return Array(
+            ops, Tensor(x.tensor.asnumpy().copy())
+        )  # Tensor.copy takes three times as long
+
+    return Replica(ops, receive, gradient, update, make_sums(ops, task))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING
 
 from lockstep.frameworks.eager import EagerProgram
+from lockstep.frameworks.mxnet.contexts import compiled_update, contexts_program
 from lockstep.frameworks.mxnet.module import module_program
 from lockstep.frameworks.mxnet.ops import MxnetOps
 from lockstep.frameworks.mxnet.quiet import mx
 from lockstep.frameworks.mxnet.recording import compile_function
-from lockstep.frameworks.protocol import Program, Weights
-from lockstep.frameworks.step import Update, make_step, make_sums, rule_update
+from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.replicated import refuse_several
+from lockstep.frameworks.step import make_step, make_sums
 from lockstep.models.own import OwnNet
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 class MxnetFramework:
     name = "mxnet"
     requirement = "lockstep-train[mxnet]"
+    several = f"{IN_ONE_PROCESS}: contexts cpu(0), cpu(1), ..."
 
     def version(self) -> str:
         return str(mx.__version__)
@@ -28,44 +32,40 @@ class MxnetFramework:
     def devices(self) -> list[str]:
         return ["cpu(0)", *(f"gpu({i})" for i in range(mx.context.num_gpus()))]
 
+    def show_devices(self, count: int) -> None:
+        # all CPU contexts take their scratch memory in turn from as many places, four by default,
+        # and wait for each other there; read when something is first computed
+        if count > 1:
+            os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(32 * count))
+
     def ops(self, precision: str, fused: bool = True, device: mx.Context | None = None) -> MxnetOps:
         return MxnetOps(precision, fused, device)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         if task.native is not None or spec.style == "concise":
+            refuse_several(spec, "gluon's layers")
             return module_program(self.ops(spec.precision), task, spec)
+        if spec.devices > 1:
+            self.show_devices(spec.devices)
+            return contexts_program(task, spec, _notes(task, spec))
         if isinstance(task.model, OwnNet):
-            # a person's function may read numbers out of arrays, which a recording would keep
-            notes = ("eager steps", "an own function is not compiled")
-            return EagerProgram(self.ops(spec.precision, spec.fused), task, spec, notes=notes)
+            ops = self.ops(spec.precision, spec.fused)
+            return EagerProgram(ops, task, spec, notes=_notes(task, spec))
         ops = MxnetOps(spec.precision, spec.fused, compiled=True)
         return EagerProgram(
             ops,
             task,
             spec,
-            step=make_step(ops, task, spec, update=_compiled_update(ops, spec)),
+            step=make_step(ops, task, spec, update=compiled_update(ops, spec)),
             sums=compile_function(ops, make_sums(ops, task)),
-            notes=("compiled steps", *(["fused gru"] if _is_fused(spec) else [])),
+            notes=_notes(task, spec),
         )
 
 
-def _is_fused(spec: RunSpec) -> bool:
-    return spec.fused and spec.model.kind == "gru"
-
-
-def _compiled_update(ops: MxnetOps, spec: RunSpec) -> Update:
-    rule = rule_update(ops, spec)
-    run = compile_function(ops, lambda w, grads, slots, numbers: rule(w, grads, slots, numbers, 0))
-
-    def update(
-        w: Weights, grads: Weights, slots: Weights, numbers: list[float], t: Any
-    ) -> tuple[Weights, Weights]:
-        # asarray would wait for the steps under way
-        arrays = [mx.np.full((), n, dtype=ops.dtype, ctx=ops.device) for n in numbers]
-        new: tuple[Weights, Weights] = run(w, grads, slots, arrays)
-        return new
-
-    return update
+def _notes(task: Task, spec: RunSpec) -> tuple[str, ...]:
+    if isinstance(task.model, OwnNet):
+        return ("eager steps", "an own function is not compiled")
+    return ("compiled steps", *(["fused gru"] if spec.fused and spec.model.kind == "gru" else []))
 
 
 framework = MxnetFramework()

@@ -10,6 +10,7 @@ from lockstep.errors import InputError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.protocol import Program
+from lockstep.frameworks.replicated import COPIES, side_by_side
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -19,12 +20,16 @@ if TYPE_CHECKING:
 class NumpyFramework:
     name = "numpy"
     requirement = "numpy"
+    several = COPIES
 
     def version(self) -> str:
         return np.__version__
 
     def devices(self) -> list[str]:
         return ["cpu"]
+
+    def show_devices(self, count: int) -> None:
+        """There are as many as there are copies."""
 
     def ops(self, precision: str, fused: bool = True) -> NumpyOps:
         return NumpyOps(precision)
@@ -37,7 +42,10 @@ class NumpyFramework:
             raise InputError(
                 "style", "concise", "numpy has no layers of its own", "Use --style scratch."
             )
-        return EagerProgram(self.ops(spec.precision), task, spec)
+        ops = self.ops(spec.precision)
+        if spec.devices > 1:
+            return side_by_side(ops, task, spec, np.copy, ("eager steps",))
+        return EagerProgram(ops, task, spec)
 
 
 framework = NumpyFramework()

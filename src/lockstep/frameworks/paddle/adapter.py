@@ -11,6 +11,7 @@ from lockstep.frameworks.paddle.module import module_program
 from lockstep.frameworks.paddle.ops import PaddleOps
 from lockstep.frameworks.paddle.quiet import paddle
 from lockstep.frameworks.protocol import Program
+from lockstep.frameworks.replicated import COPIES, refuse_several, side_by_side
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 class PaddleFramework:
     name = "paddle"
     requirement = "lockstep-train[paddle]"
+    several = COPIES
 
     def version(self) -> str:
         return str(paddle.__version__)
@@ -27,19 +29,26 @@ class PaddleFramework:
     def devices(self) -> list[str]:
         return ["cpu", *(f"gpu:{i}" for i in range(paddle.device.cuda.device_count()))]
 
+    def show_devices(self, count: int) -> None:
+        """There are as many as there are copies."""
+
     def ops(self, precision: str, fused: bool = True) -> PaddleOps:
         return PaddleOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.ops(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
+            refuse_several(spec, "paddle.nn's layers")
             return module_program(ops, task, spec)
-        if spec.fused and linear_sgd.applies(task, spec):
+        if spec.fused and spec.devices == 1 and linear_sgd.applies(task, spec):
             return LinearSGDProgram(ops, task, spec)
         # to_static(step, full_graph=True) walks the same path: airfoil at a quarter of the speed,
         # LeNet at the same, the GRU a tenth faster after six seconds of compiling
         fused = ("fused gru",) if spec.fused and spec.model.kind == "gru" else ()
-        return EagerProgram(ops, task, spec, notes=("eager steps: paddle.jit is no faster", *fused))
+        notes = ("eager steps: paddle.jit is no faster", *fused)
+        if spec.devices > 1:
+            return side_by_side(ops, task, spec, paddle.clone, notes)
+        return EagerProgram(ops, task, spec, notes=notes)
 
 
 framework = PaddleFramework()

@@ -11,9 +11,9 @@ os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever else a person uses Keras 
 
 import tensorflow as tf
 
-from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Program
-from lockstep.frameworks.step import initial_snapshot, make_step, make_sums
+from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.step import initial_snapshot
+from lockstep.frameworks.tensorflow.logical import show_logical
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.frameworks.tensorflow.program import tensorflow_program
 from lockstep.models import Model
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 class TensorFlowFramework:
     name = "tensorflow"
     requirement = "lockstep-train[tensorflow]"
+    several = f"{IN_ONE_PROCESS}: logical devices"
 
     def version(self) -> str:
         return str(tf.__version__)
@@ -36,10 +37,14 @@ class TensorFlowFramework:
         kinds = ("CPU", "GPU")
         return [device.name for kind in kinds for device in tf.config.list_logical_devices(kind)]
 
+    def show_devices(self, count: int) -> None:
+        show_logical(count)
+
     def ops(self, precision: str, fused: bool = True) -> TensorFlowOps:
         return TensorFlowOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
+        self.show_devices(spec.devices)
         ops = self.ops(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             # Keras takes a second to import: only for the runs that use it
@@ -50,8 +55,6 @@ class TensorFlowFramework:
             ops,
             task,
             spec,
-            step=make_step(ops, task, spec),
-            sums=make_sums(ops, task),
             initial=initial_snapshot(task, spec),
             notes=_fused_parts(task.model) if spec.fused else (),
         )
@@ -64,18 +67,6 @@ def _fused_parts(model: Model) -> tuple[str, ...]:
         case RecurrentNet(gates=3):
             return ("fused gru",)
     return ()
-
-
-def set_cpu_devices(count: int) -> None:
-    """Show the CPU as `count` devices, before TensorFlow computes anything in this process."""
-    cpu = tf.config.list_physical_devices("CPU")[0]
-    try:
-        tf.config.set_logical_device_configuration(
-            cpu, [tf.config.LogicalDeviceConfiguration()] * count
-        )
-    except RuntimeError as error:
-        problem, remedy = "TensorFlow has started already", "Set them in a process of its own."
-        raise InputError("devices", count, problem, remedy) from error
 
 
 framework = TensorFlowFramework()

@@ -11,10 +11,9 @@ import tensorflow as tf
 from tensorflow import keras
 
 from lockstep.errors import InputError
-from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Arrays, Snapshot, Weights
-from lockstep.frameworks.step import Call, Update, initial_snapshot, make_step, make_sums
+from lockstep.frameworks.protocol import Array, Arrays, Program, Snapshot, Weights
+from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.frameworks.tensorflow import concise
 from lockstep.frameworks.tensorflow.layout import layout
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
@@ -36,7 +35,7 @@ class _Module(NamedTuple):
     initial: Callable[[], Snapshot]
 
 
-def module_program(ops: TensorFlowOps, task: Task, spec: RunSpec) -> CompiledProgram:
+def module_program(ops: TensorFlowOps, task: Task, spec: RunSpec) -> Program:
     """The program of the task's own model, or of the concise form of its model."""
     if keras.backend.backend() != "tensorflow":
         raise InputError(
@@ -46,13 +45,13 @@ def module_program(ops: TensorFlowOps, task: Task, spec: RunSpec) -> CompiledPro
             "Unset it, or use --style scratch.",
         )
     module = _native(ops, task) if task.native is not None else _concise(task, spec)
-    update = _keras_update(spec.optimizer, spec.precision, module.variables)
     return tensorflow_program(
         ops,
         task,
         spec,
-        step=make_step(ops, task, spec, module.training, update),
-        sums=make_sums(ops, task, module.evaluation),
+        training=module.training,
+        evaluation=module.evaluation,
+        make_update=partial(_keras_update, spec.optimizer, spec.precision, module.variables),
         initial=module.initial,
         layout=module.layout,
         notes=(f"keras ({spec.optimizer.kind})",),

@@ -10,8 +10,10 @@ import tensorflow as tf
 
 from lockstep.frameworks.compiled import CompiledProgram, Loop
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Arrays, Snapshot, Weights
+from lockstep.frameworks.protocol import Array, Arrays, Program, Snapshot, Weights
 from lockstep.frameworks.state import DeviceState
+from lockstep.frameworks.step import Call, Update, make_step, make_sums
+from lockstep.frameworks.tensorflow.logical import logical_program, logical_replicas
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 
 if TYPE_CHECKING:
@@ -24,13 +26,20 @@ def tensorflow_program(
     task: Task,
     spec: RunSpec,
     *,
-    step: Callable[..., Any],
-    sums: Callable[..., Any],
     initial: Callable[[], Snapshot],
+    training: Call | None = None,
+    evaluation: Call | None = None,
+    make_update: Callable[[], Update] | None = None,
     layout: Layout | None = None,
     notes: tuple[str, ...] = (),
-) -> CompiledProgram:
-    """`step` and `sums` (see frameworks/step.py) compiled over blocks of rows."""
+) -> Program:
+    """The step and sums of frameworks/step.py compiled over blocks of rows; on several devices
+    compiled step by step. `make_update` is called once for each device."""
+    if spec.devices > 1:
+        replicas = logical_replicas(task, spec, training, evaluation, make_update)
+        return logical_program(replicas, task, spec, initial, layout, notes)
+    step = make_step(ops, task, spec, training, make_update() if make_update else None)
+    sums = make_sums(ops, task, evaluation)
     # inside a loop XLA's convolutions are ten times slower than TensorFlow's; the rest is faster
     xla = not _convolves(ops, task, sums, (layout or Layout()).to_native(initial().weights))
     run = tf.function(_loop(step), jit_compile=xla, autograph=False)
