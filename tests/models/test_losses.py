@@ -9,7 +9,7 @@ import pytest
 
 from lockstep.errors import InputError
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.models.losses import LOSSES, cross_entropy, are_correct, squared
+from lockstep.models.losses import LOSSES, are_correct, cross_entropy, squared
 
 OPS = NumpyOps("float64")
 

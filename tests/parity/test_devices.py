@@ -231,11 +231,12 @@ def test_hundred_steps_of_fashion_mnist(pooling: str, lr: float, framework: str)
 
     With max-pooling at 0.3, where the loss leaps, roundings of 1e-16 grow to 1.5e-10 within 100
     steps, and two frameworks on one device each part by ten times as much."""
-    if source("fashion_mnist") != "real":
+    if source("fashion-mnist") != "real":
         pytest.skip("Fashion-MNIST is not on this machine: LOCKSTEP_DATA names no folder with it")
     spec = recipe(
         "fashion-lenet", framework=framework, model__pooling=pooling, lr=lr, max_steps=100
     )
-    one, *several = walks(*on_devices(spec, 1, 2, 3, 4, 8, precision="float64"))
+    specs = on_devices(spec, 1, 2, 3, 4, 8, precision="float64")
+    one, *several = walks(*specs, seconds=1700)
     for k, walk in zip((2, 3, 4, 8), several, strict=True):
         np.testing.assert_allclose(walk.loss, one.loss, rtol=FLOAT64, err_msg=f"{k} devices")

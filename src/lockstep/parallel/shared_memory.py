@@ -1,10 +1,10 @@
 """Memory that the processes of one machine share, how they wait for each other in it, and sums.
 
 Each process writes its values where all can read them and raises its count; whoever has seen the
-counts of all adds the values up in the order of the ranks, so that all get the same bits. Nobody
-sleeps unless the wait is long: waking a process takes longer than a small model's exchange (two
-processes and 44,000 numbers, on the two virtual cores of docs/results.md: gloo's allreduce takes
-1.3 ms, this 0.03 ms).
+counts of all adds the values up in the order of the ranks, so that all get the same bits. With a
+core for each, nobody sleeps unless the wait is long: waking a process takes longer than a small
+model's exchange (two processes and 44,000 numbers, on the two virtual cores of docs/results.md:
+gloo's allreduce takes 1.3 ms, this 0.03 ms).
 
 Relies on stores becoming visible in their order, as x86-64 has it.
 """
@@ -27,6 +27,11 @@ from lockstep.parallel.collective import Collective
 LINE = 64  # bytes of a cache line: counts on the same one would be passed to and fro
 SPIN = 0.005  # seconds of looking without a pause; after that, a nap between looks
 NAP = 0.0002
+# where ranks share cores nobody spins: whoever works would lose a part of its core to those who
+# wait, for sched_yield does not yield to another session's process (64 MB over 4 ranks on two
+# cores, gather_broadcast: 58 to 70 ms with SPIN, 50 to 59 ms without). Naps grow with the wait.
+NAPS = 0.00001, 0.001  # seconds: the shortest and the longest
+NAP_PART = 0.1  # of what was waited so far
 LOOK_AROUND = 0.1  # seconds after which it is asked whether the others are still there
 FOLDER = Path("/dev/shm")
 
@@ -41,6 +46,7 @@ class Counts:
 
     def __init__(self, collective: Collective, num: int, patience: float) -> None:
         self._rank, self._patience = collective.rank, patience
+        self._crowded = collective.world_size > len(os.sched_getaffinity(0))
         size, shape = num * collective.world_size * LINE, (num, collective.world_size, LINE // 8)
         memory = share(collective, size + 8 * collective.world_size)
         self._counts = np.frombuffer(memory, np.int64, size // 8).reshape(shape)[:, :, 0]
@@ -60,13 +66,16 @@ class Counts:
         begin = looked = time.monotonic()
         while not (counts >= count).all():
             now = time.monotonic()
-            if now - begin < SPIN:
+            if now - begin < SPIN and not self._crowded:
                 os.sched_yield()
                 continue
-            time.sleep(NAP)
+            time.sleep(self._nap(now - begin))
             if now - looked > LOOK_AROUND:
                 looked = now
                 self._look_around(np.flatnonzero(counts < count).tolist(), now - begin)
+
+    def _nap(self, waited: float) -> float:
+        return min(max(NAPS[0], NAP_PART * waited), NAPS[1]) if self._crowded else NAP
 
     def _look_around(self, missing: list[int], waited: float) -> None:
         for rank in missing:

@@ -25,9 +25,10 @@ MOST_DEVICES = 4096
 class RunSpec:
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
 
-    `batch_size` is that of all `devices` together. `max_steps` 0 means no limit but `epochs`. `evaluate` names the splits measured after every
-    `evaluate_epochs` epochs and at the end. `checkpoint_steps` 0 means after an epoch, at most
-    every ten seconds, and at the end. `fused` allows an adapter's faster equal of a model part.
+    `batch_size` is that of all `devices` together. `max_steps` 0 means no limit but `epochs`.
+    `evaluate` names the splits measured after every `evaluate_epochs` epochs and at the end.
+    `checkpoint_steps` 0 means after an epoch, at most every ten seconds, and at the end. `fused`
+    allows an adapter's faster equal of a model part.
     """
 
     name: str
