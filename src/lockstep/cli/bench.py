@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.option_values import check_figure, device_counts, words
 from lockstep.cli.output import print_json
-from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.parallel.measurements import Bench, Measurement, Results
@@ -56,8 +56,7 @@ def _allreduce(args: argparse.Namespace) -> int:
     from lockstep.parallel.benchmark import run_bench
 
     bench, absent = _asked(args)
-    if args.plot:
-        _check_plot(args.plot)
+    check_figure(args.plot, "plot")
     for note in absent:
         print(note, file=sys.stderr)
     with _progress() as progress:
@@ -89,7 +88,7 @@ def _asked(args: argparse.Namespace) -> tuple[Bench, list[str]]:
     from lockstep.parallel.quantities import parse_bandwidth, parse_size
 
     bandwidth = parse_bandwidth(args.bandwidth) if args.bandwidth else math.inf
-    names, absent = _split("algorithms", args.algorithms), []
+    names, absent = words("algorithms", args.algorithms), []
     if names == ["all"]:
         names = usable_algorithms(args.transport)
         for name in known_algorithms(args.transport):
@@ -99,41 +98,14 @@ def _asked(args: argparse.Namespace) -> tuple[Bench, list[str]]:
                 absent.append(f"{name} is left out: it cannot be given a bandwidth")
         names = [name for name in names if bandwidth == math.inf or name not in ENGINES]
     bench = Bench(
-        sizes=tuple(dict.fromkeys(parse_size(word) for word in _split("size", args.size))),
-        devices=tuple(dict.fromkeys(_count(word) for word in _split("devices", args.devices))),
+        sizes=tuple(dict.fromkeys(parse_size(word) for word in words("size", args.size))),
+        devices=tuple(device_counts(args.devices)),
         algorithms=tuple(dict.fromkeys(name.replace("-", "_") for name in names)),
         transport=args.transport,
         repeats=args.repeats,
         bandwidth=bandwidth,
     )
     return bench, absent
-
-
-def _split(field: str, text: str) -> list[str]:
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    if not words:
-        raise InputError(field, text, "names nothing", "Give one or more, parted by commas.")
-    return words
-
-
-def _count(word: str) -> int:
-    try:
-        return int(word)
-    except ValueError:
-        problem, remedy = "is not a whole number", "Give counts parted by commas, such as 2,4,8."
-        raise InputError("devices", word, problem, remedy) from None
-
-
-def _check_plot(path: str) -> None:
-    """What would be wrong with the figure is told before minutes of measuring."""
-    from pathlib import Path
-
-    from lockstep.report.figures import FORMATS
-    from lockstep.report.style import new_figure
-
-    if Path(path).suffix.lower() not in FORMATS:
-        raise InputError("plot", path, "is neither PNG nor SVG", "Name it .png or .svg.")
-    new_figure(1, 1)
 
 
 # --- what is shown --------------------------------------------------------------------------------
