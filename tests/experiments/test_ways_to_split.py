@@ -133,21 +133,23 @@ def test_parameters_are_held_once_but_by_data(asked: Question) -> None:
 
 
 def test_activations_are_what_the_layers_keep() -> None:
-    """Average pooling, where PyTorch keeps each layer's inputs, what ReLU gave, the log-softmax,
-    and the labels as whole numbers of eight bytes."""
+    """Average pooling: the first convolution keeps the 4 x 4 inputs and 4 outputs of each of
+    13 x 13 windows, the second its inputs, its outputs and, for every batch, its kernel with the
+    channels last; the dense layers their inputs, the log-softmax and labels of eight bytes."""
     results = answer(CASES[1])
     assert results.question.pooling == "avg"
-    conv1, conv2 = 28 * 28 + 20 * 26 * 26, 20 * 13 * 13 + 50 * 9 * 9
+    conv1, conv2, kernel = (16 + 4 * 20) * 13 * 13, 20 * 13 * 13 + 50 * 9 * 9, 50 * 20 * 5 * 5
     connected = 800 + 128 + 10 + 1
 
     def held(way: str) -> list[float]:
         return [device.activations / ITEM for device in results[way].devices]
 
-    assert held(ONE) == [BATCH * (conv1 + conv2 + connected)]
-    assert held(DATA) == [n * (conv1 + conv2 + connected) for n in (19, 18)]
-    assert held(LAYERS) == [BATCH * conv1, BATCH * (conv2 + connected)]
-    half = 28 * 28 + 10 * 26 * 26 + 20 * 13 * 13 + 25 * 9 * 9 + 400 + 64 + 10 + 1
-    assert held(WITHIN) == [BATCH * half] * 2
+    assert held(ONE) == [BATCH * (conv1 + conv2 + connected) + kernel]
+    assert held(DATA) == [n * (conv1 + conv2 + connected) + kernel for n in (19, 18)]
+    micro_batches = results.question.micro_batches
+    assert held(LAYERS) == [BATCH * conv1, BATCH * (conv2 + connected) + micro_batches * kernel]
+    half = (16 + 4 * 10) * 13 * 13 + 20 * 13 * 13 + 25 * 9 * 9 + 400 + 64 + 10 + 1
+    assert held(WITHIN) == [BATCH * half + kernel // 2] * 2
 
 
 # --- time -----------------------------------------------------------------------------------------

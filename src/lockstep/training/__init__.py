@@ -82,7 +82,8 @@ def train(
     machine = machine_facts(registry.get(spec.framework))
     directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
     with directory.taken():
-        directory.cut_log(facts.get("log_size", 0))
+        if held:
+            directory.cut_log(facts.get("log_size", 0))
         return _carry_out(ready, collective, directory, facts, start, hearing)
 
 

@@ -62,14 +62,15 @@ def shared_checkpoint(
     collective: Collective, path: Path | None
 ) -> tuple[Snapshot | None, dict[str, Any]]:
     """Rank 0's checkpoint (and facts) in every process, wherever its file lies; None if none."""
-    content = np.frombuffer(path.read_bytes() if path else b"", np.uint8)
+    own = checkpoints.load(path) if path else (None, {})  # first: one that is broken goes nowhere
+    content = np.frombuffer(path.read_bytes() if path else b"", np.uint8).copy()
     size = int(collective.broadcast([np.array([len(content)])])[0][0])
-    if not size:
-        return None, {}
-    own = content.copy() if collective.rank == 0 else np.empty(size, np.uint8)
-    found = collective.broadcast([own])[0]
-    if collective.rank == 0 and path:
-        return checkpoints.load(path)
+    if not size or collective.world_size == 1:
+        return own
+    received = content if collective.rank == 0 else np.empty(size, np.uint8)
+    found = collective.broadcast([received])[0]
+    if collective.rank == 0:
+        return own
     with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
         copy = Path(folder) / "checkpoint.safetensors"
         copy.write_bytes(found.tobytes())

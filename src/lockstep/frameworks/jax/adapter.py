@@ -69,7 +69,7 @@ class JaxFramework:
 
 
 def _notes(spec: RunSpec) -> tuple[str, ...]:
-    pools = spec.fused and isinstance(spec.model, LeNet) and spec.model.pooling == "max"
+    pools = spec.fused and isinstance(spec.model, LeNet)
     return ("fused convolution and pooling",) if pools else ()
 
 

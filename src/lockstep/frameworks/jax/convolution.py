@@ -1,8 +1,8 @@
-"""Convolution and max-pooling of small images as matrix products.
+"""Convolution and pooling of small images as matrix products.
 
 XLA's convolutions are slow on a CPU inside a loop. With every 2 x 2 block of inputs as channels of
 one place, and the kernel at its four places in a pooling window as columns of one matrix, places
-are a quarter as many, a product does the work, and pooling compares four blocks of columns.
+are a quarter as many, a product does the work, and pooling takes four blocks of columns together.
 """
 
 from __future__ import annotations
@@ -16,16 +16,26 @@ from lockstep.frameworks.protocol import Array
 
 def fused_conv_max_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:
     """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
+    first, second, third, fourth = _windows(x, w, padding)
+    best = _larger(_larger(first, second), _larger(third, fourth))
+    return ops.relu(best + b).transpose(0, 3, 1, 2)
+
+
+def fused_conv_avg_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """avg_pool2d(relu(conv2d(x, w, b))) with windows of 2 x 2."""
+    first, second, third, fourth = (ops.relu(part + b) for part in _windows(x, w, padding))
+    return ((first + second + third + fourth) / 4).transpose(0, 3, 1, 2)
+
+
+def _windows(x: Array, w: Array, padding: int) -> list[Array]:
+    """The four outputs of every pooling window, without bias: each (B, P, Q, O)."""
     blocks, kernel = _blocks(x, w, padding), _four_places(w)
     height, width, inputs, outputs = kernel.shape
     rows, columns = blocks.shape[1] - height + 1, blocks.shape[2] - width + 1
     seen = [blocks[:, i : i + rows, j : j + columns] for i in range(height) for j in range(width)]
     patches = jnp.concatenate(seen, axis=-1).reshape(-1, height * width * inputs)
     y = patches @ kernel.reshape(-1, outputs)  # (B P Q, 4O)
-    first, second, third, fourth = jnp.split(y, 4, axis=-1)
-    best = _larger(_larger(first, second), _larger(third, fourth))
-    pooled = ops.relu(best + b).reshape(len(x), rows, columns, len(w))
-    return pooled.transpose(0, 3, 1, 2)
+    return jnp.split(y.reshape(len(x), rows, columns, outputs), 4, axis=-1)
 
 
 def _larger(a: Array, b: Array) -> Array:

@@ -17,7 +17,9 @@ Tensor = torch.Tensor
 # bytes after which a bucket is full: LeNet's dense layers fill the first, which is exchanged while
 # its convolutions, most of the time of a step, are differentiated
 BUCKET = 128 << 10
-LARGEST_SHARED = 16 << 20  # bytes of a step in shared memory: every process adds up all of them
+# bytes of shared memory that an exchange may take: it keeps two steps of every process, each of
+# which reads all, and a container has 64 MB unless it was given more
+LARGEST_SHARED = 32 << 20
 
 
 class Transport(Protocol):
@@ -69,9 +71,10 @@ class SharedTransport:
 def choose_transport(lengths: Sequence[int], like: Tensor) -> Transport:
     """Shared memory for small models in the processes of one machine, else the engine."""
     place = current()
-    together = place is not None and place.local_world_size == place.world_size
-    small = sum(lengths) * like.element_size() <= LARGEST_SHARED
-    if together and small and like.device.type == "cpu" and is_possible():
+    if place is None or place.local_world_size < place.world_size:
+        return GlooTransport()
+    small = 2 * place.world_size * sum(lengths) * like.element_size() <= LARGEST_SHARED
+    if small and like.device.type == "cpu" and is_possible():
         return SharedTransport(lengths, like.dtype)
     return GlooTransport()
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from lockstep.errors import InputError
 from lockstep.parallel.collective import Buffers
@@ -26,15 +27,23 @@ def join_group(place: Rank, timeout: float) -> None:
     torch.set_num_threads(max(1, (os.cpu_count() or 1) // place.local_world_size))
     if is_loopback(place.address):
         os.environ["GLOO_SOCKET_IFNAME"] = loopback()
-    store: Any = dist.FileStore(place.store, place.world_size) if place.store else None
     dist.init_process_group(
         "cpu:gloo,cuda:nccl" if torch.cuda.is_available() else "gloo",
-        store=store,
-        init_method=None if store else "env://",
+        store=_store(place, timeout),
         rank=place.rank,
         world_size=place.world_size,
         timeout=timedelta(seconds=timeout),
     )
+
+
+def _store(place: Rank, timeout: float) -> Any:
+    """Where the processes leave each other word."""
+    if place.store:
+        return dist.FileStore(place.store, place.world_size)
+    seconds = timedelta(seconds=timeout)
+    store, _, _ = next(rendezvous("env://", place.rank, place.world_size, timeout=seconds))
+    # torchrun keeps its store when it starts all anew: what the lost ones left must not be found
+    return dist.PrefixStore(f"start-{place.restarts}", store)
 
 
 def loopback() -> str:
