@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
 
 import numpy as np
 
@@ -66,8 +65,8 @@ def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     good = len(rows) if finite.all() else int(np.argmin(finite))
     losses, norms = values["loss"][:good].tolist(), values["grad_norm"][:good].tolist()
     rates, batches = lrs[:good].tolist(), batch_numbers(rows[:good]).tolist()
+    call.losses = tuple(losses)
     event = StepsCompleted(run.step, epoch, losses, norms, rates, seconds, batches)
-    call = replace(call, losses=tuple(losses))
     if good < len(rows):
         if good:
             run.emit(event)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,9 +29,10 @@ class EpochSums:
     count: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass
 class Call:
-    """A call of the program and the run as it was before it: a place to go back to."""
+    """A call of the program and the run as it was before it: a place to go back to. Its `losses`
+    are known once it is done."""
 
     rows: np.ndarray
     lrs: np.ndarray
@@ -66,11 +68,11 @@ class Training:
     _pace: float = 8.0
     _saved: float = field(default_factory=time.monotonic)
 
-    @property
+    @cached_property
     def steps_per_epoch(self) -> int:
         return self.task.plan.num_batches
 
-    @property
+    @cached_property
     def num_steps(self) -> int:
         """How many updates the whole run has."""
         total = self.spec.epochs * self.steps_per_epoch
