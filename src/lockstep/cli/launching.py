@@ -62,15 +62,16 @@ def run_torchrun(args: argparse.Namespace, spec: RunSpec, out: Path) -> int:
 
 
 def _torchrun_options(args: argparse.Namespace, local: int) -> list[str]:
-    meeting = ["--rdzv-endpoint", args.rendezvous or "127.0.0.1:0"]
-    if args.nodes == 1 and not args.rendezvous:
-        meeting += ["--local-addr", "127.0.0.1"]
+    if args.nodes > 1:  # static: c10d would give ranks to the nodes as they come
+        meeting = ["--rdzv-backend=static", f"--rdzv-endpoint={args.rendezvous}"]
+    else:
+        place = args.rendezvous or "127.0.0.1:0"
+        meeting = ["--rdzv-backend=c10d", f"--rdzv-endpoint={place}", "--local-addr=127.0.0.1"]
     return [
         f"--nnodes={args.nodes}",
         f"--node-rank={args.node_rank}",
         f"--nproc-per-node={local}",
         f"--max-restarts={args.max_restarts}",
-        "--rdzv-backend=c10d",
         *meeting,
         "--module",
         "lockstep",
