@@ -298,13 +298,16 @@ def chapter(**fields: object) -> RunSpec:
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @needs_images
-@pytest.mark.parametrize(("pooling", "lr"), [("avg", 0.2), ("max", 0.1)])
-@pytest.mark.parametrize(("precision", "tolerance"), [("float64", 1e-10), ("float32", 1e-5)])
+@pytest.mark.parametrize(
+    ("precision", "tolerance", "pooling", "lr"),
+    [("float64", 1e-10, "avg", 0.2), ("float64", 1e-10, "max", 0.1), ("float32", 1e-5, "avg", 0.2)],
+)
 def test_a_hundred_steps_on_any_number_of_devices(
     precision: str, tolerance: float, pooling: str, lr: float
 ) -> None:
     """250 is divided by none of 3, 4 and 8; every fourth batch has 50. From the chapter's small
-    weights the avg form takes longer than this to leave its plateau; max falls at once."""
+    weights the avg form takes longer than this to leave its plateau; max falls at once, but in
+    float32 near-ties of its pooling part any two orders of sums (docs/conventions.md)."""
     fields = {"max_steps": 100, "batch_size": 250, "data.max_examples": 800, "evaluate": ()}
     spec = chapter(precision=precision, epochs=25, **{**fields, "model.pooling": pooling})
     spec = spec.with_lr(lr)
