@@ -12,22 +12,20 @@ import torch
 import torch.nn.functional as F
 
 from lockstep.frameworks.torch.convolution import (
-    MAX_PLANES,
-    four_places,
     from_four_places,
+    patches_pay,
     slices,
-    window_patches,
+    threshold_backward,
+    whole_windows,
+    window_outputs,
 )
 
 Tensor = torch.Tensor
-threshold_backward = torch.ops.aten.threshold_backward
 
 
 def fused_conv_avg_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """avg_pool2d(relu(conv2d(x, w, b))) with windows of 2 x 2."""
-    outputs = [size + 2 * padding - k + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True)]
-    planes = w.shape[1] * (w.shape[2] + 1) * (w.shape[3] + 1)
-    if planes <= MAX_PLANES and not x.requires_grad and not any(size % 2 for size in outputs):
+    if patches_pay(x, w, padding):
         return _PatchConvolution.apply(x, w, b, padding)
     y = F.conv2d(_channels_last(x), _channels_last(w), b, padding=padding)
     return _SliceAverage.apply(y)
@@ -43,11 +41,9 @@ class _PatchConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-        patches, shape = window_patches(x, w.shape[2], w.shape[3], padding)
-        kernel = four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
+        patches, y, shape = window_outputs(x, w, b, padding)
         groups, channels = len(patches), len(w)
-        y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(groups, -1, -1), patches)
-        y = y.view(groups, 4, channels, -1).clamp_(min=0)
+        y.clamp_(min=0)
         ctx.save_for_backward(patches, y)
         ctx.shape = w.shape
         mean = y.sum(1).mul_(0.25)  # (B/g, O, g windows)
@@ -72,7 +68,7 @@ class _SliceAverage(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, y: Tensor) -> Tensor:
-        a, b, c, d = slices(_even(y))
+        a, b, c, d = slices(whole_windows(y))
         ctx.save_for_backward(y)
         return F.relu(a).add_(F.relu(b)).add_(F.relu(c)).add_(F.relu(d)).mul_(0.25)
 
@@ -82,10 +78,6 @@ class _SliceAverage(torch.autograd.Function):
         quarter = grad * 0.25
         even = y.shape[2] % 2 == 0 and y.shape[3] % 2 == 0
         d_y = torch.empty_like(y) if even else torch.zeros_like(y)
-        for out, part in zip(slices(_even(d_y)), slices(_even(y)), strict=True):
+        for out, part in zip(slices(whole_windows(d_y)), slices(whole_windows(y)), strict=True):
             out.copy_(threshold_backward(quarter, part, 0))
         return d_y
-
-
-def _even(y: Tensor) -> Tensor:
-    return y[:, :, : y.shape[2] // 2 * 2, : y.shape[3] // 2 * 2]

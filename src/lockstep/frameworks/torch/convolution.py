@@ -19,12 +19,33 @@ GROUP = 4  # images in one product: fewer are too small to be fast, more leave t
 
 def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
+    if patches_pay(x, w, padding):
+        return _PatchConvolution.apply(x, w, b, padding)
+    return F.relu(_SlicePool.apply(whole_windows(F.conv2d(x, w, b, padding=padding))))
+
+
+def patches_pay(x: Tensor, w: Tensor, padding: int) -> bool:
+    """Whether a product over shared patches can take the convolution's place, and is faster."""
     outputs = [size + 2 * padding - k + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True)]
     planes = w.shape[1] * (w.shape[2] + 1) * (w.shape[3] + 1)
-    if planes <= MAX_PLANES and not x.requires_grad and not any(size % 2 for size in outputs):
-        return _PatchConvolution.apply(x, w, b, padding)
-    y = F.conv2d(x, w, b, padding=padding)
-    return F.relu(_SlicePool.apply(y[:, :, : outputs[0] // 2 * 2, : outputs[1] // 2 * 2]))
+    return planes <= MAX_PLANES and not x.requires_grad and not any(n % 2 for n in outputs)
+
+
+def whole_windows(y: Tensor) -> Tensor:
+    """y without what is left over of its height and width beside windows of 2 x 2."""
+    return y[:, :, : y.shape[2] // 2 * 2, : y.shape[3] // 2 * 2]
+
+
+def window_outputs(
+    x: Tensor, w: Tensor, b: Tensor, padding: int
+) -> tuple[Tensor, Tensor, tuple[int, int]]:
+    """S, the four outputs of every window Y = W S + b: (B/g, 4, O, g windows), and how many windows
+    there are down and across. W is the kernel at its four places, S what each window sees."""
+    patches, shape = window_patches(x, w.shape[2], w.shape[3], padding)
+    kernel = four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
+    groups = len(patches)
+    y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(groups, -1, -1), patches)
+    return patches, y.view(groups, 4, len(w), -1), shape
 
 
 class _PatchConvolution(torch.autograd.Function):
@@ -38,11 +59,9 @@ class _PatchConvolution(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
-        patches, shape = window_patches(x, w.shape[2], w.shape[3], padding)
-        kernel = four_places(w).flatten(0, 2).flatten(1)  # (4 O, C (h+1) (w+1))
+        patches, y, shape = window_outputs(x, w, b, padding)
         groups, channels = len(patches), len(w)
-        y = torch.baddbmm(b.repeat(4).view(1, -1, 1), kernel.expand(groups, -1, -1), patches)
-        best, winners = _largest(*y.view(groups, 4, channels, -1).unbind(1))
+        best, winners = _largest(*y.unbind(1))
         best.clamp_(min=0)
         ctx.save_for_backward(patches, best, *winners)
         ctx.shape = w.shape
