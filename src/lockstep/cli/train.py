@@ -94,15 +94,13 @@ def _require_folder(args: argparse.Namespace) -> None:
 def _progress(args: argparse.Namespace) -> Any:
     from lockstep.report.terminal import show_progress
 
-    place = ranks.current()
-    is_first = place is None or place.rank == 0
-    return show_progress(quiet=args.quiet or args.json or not is_first)
+    return show_progress(quiet=args.quiet or args.json or not ranks.is_first())
 
 
 def _tell(result: Result, args: argparse.Namespace, place: Rank | None) -> int:
     from lockstep.report.terminal import print_result
 
-    if place is not None and place.rank:
+    if not ranks.is_first():
         return 0
     if args.json:
         print_json(result.to_dict())

@@ -17,6 +17,7 @@ from typing import IO, Any, Self
 from lockstep.errors import LockstepError
 from lockstep.frameworks import environments
 from lockstep.parallel.child import INTERRUPTED, WAITED
+from lockstep.parallel.process_state import process_state
 
 LOG_LINES = 12  # of a worker's own words that an error repeats
 GRACE = 5.0  # seconds that a worker has to end by itself
@@ -244,11 +245,7 @@ def _start(command: Command, log: Path) -> subprocess.Popen[bytes]:
 
 def _patience(pid: int) -> int:
     """0 for a process that was stopped, 1 for one that runs, 2 for one that waits for something."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except (OSError, IndexError):  # another system, or it has just ended
-        return 2
-    return {"T": 0, "t": 0, "R": 1}.get(state, 2)
+    return {"T": 0, "t": 0, "R": 1}.get(process_state(pid), 2)
 
 
 def how_ended(code: int) -> str:

@@ -15,9 +15,7 @@ from dataclasses import dataclass
 from lockstep.errors import InputError
 
 STORE = "LOCKSTEP_STORE"  # the file at which processes of one machine meet
-
-
-PATIENCE = "LOCKSTEP_PATIENCE"
+PATIENCE = "LOCKSTEP_PATIENCE"  # seconds that one waits for another
 
 
 @dataclass(frozen=True)
@@ -63,24 +61,27 @@ def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
     store = variables.get(STORE, "")
     if "WORLD_SIZE" not in variables or not (store or "MASTER_ADDR" in variables):
         return None
-    number = {name: _whole(variables, name) for name in ("RANK", "WORLD_SIZE")}
-    local = {
-        "LOCAL_RANK": number["RANK"],
-        "LOCAL_WORLD_SIZE": number["WORLD_SIZE"],
-        "TORCHELASTIC_RESTART_COUNT": 0,
-    }
-    number |= {name: _whole(variables, name, value) for name, value in local.items()}
+    rank, world_size = _whole(variables, "RANK"), _whole(variables, "WORLD_SIZE")
     host, port = variables.get("MASTER_ADDR", ""), variables.get("MASTER_PORT", "")
-    address = f"{host}:{port}" if host else ""
     return Rank(
-        rank=number["RANK"],
-        world_size=number["WORLD_SIZE"],
-        local_rank=number["LOCAL_RANK"],
-        local_world_size=number["LOCAL_WORLD_SIZE"],
+        rank,
+        world_size,
+        local_rank=_whole(variables, "LOCAL_RANK", rank),
+        local_world_size=_whole(variables, "LOCAL_WORLD_SIZE", world_size),
         store=store,
-        address=address,
-        restarts=number["TORCHELASTIC_RESTART_COUNT"],
+        address=f"{host}:{port}" if host else "",
+        restarts=_whole(variables, "TORCHELASTIC_RESTART_COUNT", 0),
     )
+
+
+def is_first(variables: Mapping[str, str] = os.environ) -> bool:
+    """Whether this process is alone, or rank 0: it writes and speaks for all.
+
+    >>> is_first({}), is_first(Rank(1, 2, 1, 2, store="/tmp/store").variables())
+    (True, False)
+    """
+    place = current(variables)
+    return place is None or place.rank == 0
 
 
 def patience(variables: Mapping[str, str] = os.environ) -> float:

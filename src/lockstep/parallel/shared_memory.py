@@ -23,6 +23,7 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.parallel.collective import Collective
+from lockstep.parallel.process_state import process_state
 
 LINE = 64  # bytes of a cache line: counts on the same one would be passed to and fro
 SPIN = 0.005  # seconds of looking without a pause; after that, a nap between looks
@@ -79,7 +80,7 @@ class Counts:
 
     def _look_around(self, missing: list[int], waited: float) -> None:
         for rank in missing:
-            if not _is_alive(int(self._pids[rank])):
+            if process_state(int(self._pids[rank])) in ("", "Z", "X"):
                 raise ConnectionError(f"rank {rank} is gone")
         if waited > self._patience:
             raise TimeoutError(f"timed out after {waited:.0f} s: waiting for ranks {missing}")
@@ -155,11 +156,3 @@ def _reserve(handle: int, path: Path, size: int) -> None:
         problem = f"is not there: {error.strerror}"
         remedy = f"Free space in {FOLDER}, or give it more (docker run --shm-size)."
         raise InputError("shared memory", f"{size} bytes", problem, remedy) from error
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in ("Z", "X")

@@ -36,8 +36,7 @@ def processes_needed(spec: RunSpec, launch: str = "auto") -> int:
 
 def follows(spec: RunSpec) -> bool:
     """Whether this process is one of several of a run, and not the first."""
-    place = ranks.current()
-    return spec.devices > 1 and place is not None and place.rank > 0
+    return spec.devices > 1 and not ranks.is_first()
 
 
 def join(spec: RunSpec) -> Collective:

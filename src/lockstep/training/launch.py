@@ -56,7 +56,6 @@ def follow(
         "directory": str(directory),
         "event_steps": event_steps,
         "spec": spec.to_dict() if spec else None,
-        "silence": silence,
     }
     asked: list[int] = []  # signals that were handed on
     began = False

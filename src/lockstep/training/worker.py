@@ -27,8 +27,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     from lockstep.training.machine import machine_facts
 
     tell({})  # importing took its time
-    folder, place = Path(job["directory"]), ranks.current()
-    is_first = place is None or place.rank == 0
+    folder, is_first = Path(job["directory"]), ranks.is_first()
 
     def send(event: Event) -> None:
         tell(to_values(event) if is_first else {})
