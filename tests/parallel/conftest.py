@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lockstep.parallel.children import Command
+from lockstep.parallel.children import Command, WorkerError, Workers
 
 HEADER = """
 import os, signal, sys, time
@@ -43,3 +44,17 @@ def make_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeComman
         ]
 
     return make
+
+
+def assert_killed_rank_is_named(commands: list[Command], folder: Path, seconds: float) -> None:
+    """Two ranks that tell something in every step; the second is killed once both have."""
+    with Workers(commands, folder) as workers:
+        messages = workers.messages(seconds, seconds)
+        alive: set[int] = set()
+        while alive != {0, 1}:
+            rank, message = next(messages)
+            alive |= {rank} if message else set()
+        os.kill(workers.pids[1], signal.SIGKILL)
+        with pytest.raises(WorkerError, match="rank 1 was ended by SIGKILL"):
+            for _ in messages:
+                pass

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +11,10 @@ import numpy as np
 import pytest
 
 from lockstep.parallel.algorithms import ALGORITHMS
-from lockstep.parallel.children import Command, WorkerError, Workers
+from lockstep.parallel.children import Command, Workers
 from lockstep.parallel.local import execute
+
+from .conftest import assert_killed_rank_is_named
 
 pytest.importorskip("torch")
 pytestmark = pytest.mark.usefixtures("nothing_left")
@@ -122,13 +122,4 @@ def work(job, tell):
 
 
 def test_a_rank_killed_in_mid_step_is_named(make_commands: MakeCommands, tmp_path: Path) -> None:
-    with Workers(make_commands(ENDLESS, 2), tmp_path) as workers:
-        messages = workers.messages(SECONDS, SECONDS)
-        alive: set[int] = set()
-        while alive != {0, 1}:
-            rank, message = next(messages)
-            alive |= {rank} if message else set()
-        os.kill(workers.pids[1], signal.SIGKILL)
-        with pytest.raises(WorkerError, match="rank 1 was ended by SIGKILL"):
-            for _ in messages:
-                pass
+    assert_killed_rank_is_named(make_commands(ENDLESS, 2), tmp_path, SECONDS)

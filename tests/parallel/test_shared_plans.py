@@ -4,8 +4,6 @@ that is lost is named."""
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,11 +15,13 @@ from lockstep.errors import InputError
 from lockstep.parallel import shared_memory
 from lockstep.parallel.algorithms import ALGORITHMS, ring
 from lockstep.parallel.benchmark import run_bench
-from lockstep.parallel.children import Command, WorkerError, Workers
+from lockstep.parallel.children import Command, Workers
 from lockstep.parallel.collective import NullCollective
 from lockstep.parallel.local import execute
 from lockstep.parallel.measurements import Bench
 from lockstep.parallel.shared_plans import SharedBuffers, SharedPlanCollective
+
+from .conftest import assert_killed_rank_is_named
 
 possible = pytest.mark.skipif(not shared_memory.is_possible(), reason="needs /dev/shm and x86-64")
 
@@ -139,16 +139,7 @@ def work(job, tell):
 @pytest.mark.usefixtures("nothing_left")
 def test_a_rank_killed_in_mid_step_is_named(make_commands: MakeCommands, tmp_path: Path) -> None:
     pytest.importorskip("torch")
-    with Workers(make_commands(ENDLESS, 2), tmp_path) as workers:
-        messages = workers.messages(SECONDS, SECONDS)
-        alive: set[int] = set()
-        while alive != {0, 1}:
-            rank, message = next(messages)
-            alive |= {rank} if message else set()
-        os.kill(workers.pids[1], signal.SIGKILL)
-        with pytest.raises(WorkerError, match="rank 1 was ended by SIGKILL"):
-            for _ in messages:
-                pass
+    assert_killed_rank_is_named(make_commands(ENDLESS, 2), tmp_path, SECONDS)
     assert "ConnectionError: rank 1 is gone" in (tmp_path / "worker-0.log").read_text()
 
 

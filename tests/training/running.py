@@ -6,7 +6,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,16 @@ def started(
         text=True,
         process_group=0,
     )
+
+
+@contextmanager
+def ended(process: subprocess.Popen[str]) -> Iterator[None]:
+    """However the test goes on, the process does not outlive it."""
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
 
 
 def wait_until(process: subprocess.Popen[str], condition: Callable[[], object]) -> None:

@@ -39,6 +39,7 @@ from .running import (
     assert_same_run,
     assert_whole_log,
     at_step,
+    ended,
     environment,
     small,
     started,
@@ -336,15 +337,12 @@ def test_ctrl_c_saves_and_names_the_way_to_go_on(
     spec = replace(small("gru-after", "torch", "momentum"), epochs=100_000, checkpoint_steps=3)
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", "run", cwd=tmp_path, python=bare_python)
-    try:
+    with ended(process):
         wait_until(process, lambda: checkpoints.newest(tmp_path / "run" / "checkpoints"))
         if Path("/proc/self").exists():  # where processes can be seen, this one is
             assert any("lockstep.training.worker" in words for words in nothing_left())
         press(process, to)
         out, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130, errors
     assert "interrupted" in out
     assert "training: " in errors  # progress
@@ -411,7 +409,7 @@ def test_ctrl_c_before_the_run_has_begun(
         [sys.executable, "script.py"],
         cwd=tmp_path, env=environment(), stderr=subprocess.PIPE, text=True, process_group=0,
     )  # fmt: skip
-    try:
+    with ended(process):
         wait_until(process, (tmp_path / "importing").exists)
         press(process, "group")
         if deaf:
@@ -419,9 +417,6 @@ def test_ctrl_c_before_the_run_has_begun(
                 process.wait(0.5)
             press(process, "group")
         _, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert (process.returncode, errors) == (130, "")
     assert nothing_left() == []
     (tmp_path / "mended").touch()

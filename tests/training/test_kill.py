@@ -21,6 +21,7 @@ from .running import (
     at_step,
     changed,
     command,
+    ended,
     environment,
     lockstep,
     small,
@@ -47,16 +48,13 @@ def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
         out = ("--out", folder) if words[0] == "train" else ()
         before = changed(log)
         process = started(*words, *out, "--quiet", cwd=tmp_path)
-        try:
+        with ended(process):
             if attempt < 5:
                 if attempt % 3:  # some while it imports, most from when it is seen to go on
                     wait_until(process, lambda at=before: changed(log) != at)
                 time.sleep(chance.uniform(0.0, 0.15))
                 process.kill()
             output = process.communicate(timeout=LIMIT)
-        finally:
-            process.kill()
-            process.wait()
         if process.returncode == 0:
             break
         assert process.returncode == -signal.SIGKILL, output
@@ -110,14 +108,11 @@ def test_ctrl_c_names_the_way_to_go_on(tmp_path: Path) -> None:
     spec = replace(small("gru-after", "numpy", "momentum"), epochs=400, checkpoint_steps=3)
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", "run", cwd=tmp_path)
-    try:
+    with ended(process):
         saved = tmp_path / "run" / "checkpoints"
         wait_until(process, lambda: checkpoints.newest(saved))
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130, errors
     assert "lockstep resume run" in errors
     assert "Traceback" not in errors
@@ -135,7 +130,7 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
     spec = small("gru-after", "numpy").with_fields({**slow, "model.num_hiddens": 700})
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", "run", cwd=tmp_path)
-    try:
+    with ended(process):
         wait_until(process, (tmp_path / "run" / "events.jsonl").exists)
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
@@ -145,9 +140,6 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LIMIT)
         took = time.monotonic() - begin
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130, errors
     assert took < 15.0  # products of matrices and the end of Python; not eight steps
     assert "Traceback" not in errors

@@ -20,7 +20,7 @@ from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 
-from .running import started, wait_until
+from .running import ended, started, wait_until
 
 pytestmark = [
     pytest.mark.skipif(not registry.is_installed("torch"), reason="needs torch"),
@@ -145,15 +145,12 @@ def saved_step(folder: Path) -> int:
 def strike(spec: RunSpec, folder: Path, number: signal.Signals, rank: int, step: int) -> str:
     """Start a run, send a signal to a rank once a step is saved, and return what was told."""
     process = start(spec, folder)
-    try:
+    with ended(process):
         wait_until(process, lambda: saved_step(folder) >= step)
         pid = rank_pid(folder, rank)
         assert pid is not None
         os.kill(pid, number)
         _, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode != 0
     return errors
 
@@ -205,13 +202,10 @@ def test_one_that_is_stuck_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_ctrl_c_reaches_all(tmp_path: Path) -> None:
     spec, folder = airfoil(epochs=200), tmp_path / "run"
     process = start(spec, folder)
-    try:
+    with ended(process):
         wait_until(process, lambda: saved_step(folder) >= 40)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 130, errors
     assert "lockstep resume" in errors
     assert RunDirectory(folder).status == "interrupted"
@@ -226,16 +220,13 @@ def test_torchrun_starts_all_anew(tmp_path: Path, rank: int) -> None:
     """At a step that nobody chose, and to the end of an undisturbed run, bit for bit."""
     spec, folder = airfoil(epochs=8), tmp_path / "run"
     process = start(spec, folder, "--launch", "torchrun", "--max-restarts", "2", "--quiet")
-    try:
+    with ended(process):
         wait_until(process, lambda: saved_step(folder) >= 20)
         time.sleep(float(np.random.default_rng().uniform(0, 0.2)))
         pid = rank_pid(folder, rank)
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         _, errors = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
-        process.wait()
     assert process.returncode == 0, errors
     assert RunDirectory(folder).status == "completed"
     assert_goes_on(spec, folder)
@@ -246,17 +237,11 @@ def test_two_machines(tmp_path: Path) -> None:
     spec, address = airfoil(), free_address()
     shared = ("--launch", "torchrun", "--nodes", "2", "--rendezvous", address, "--quiet")
     other = start(spec, tmp_path / "other", *shared, "--node-rank", "1")
-    try:
+    with ended(other):
         process = start(spec, tmp_path / "run", *shared, "--node-rank", "0")
-        try:
+        with ended(process):
             _, errors = process.communicate(timeout=LIMIT)
-        finally:
-            process.kill()
-            process.wait()
         _, others = other.communicate(timeout=LIMIT)
-    finally:
-        other.kill()
-        other.wait()
     assert (process.returncode, other.returncode) == (0, 0), errors + others
     assert not (tmp_path / "other").exists()
     assert RunDirectory(tmp_path / "run").status == "completed"

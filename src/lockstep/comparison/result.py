@@ -163,7 +163,7 @@ class Comparison:
         """What to try when rows part in float32: rounding alone can part an unstable run."""
         if self.spec.precision == "float64" or not any(row.parting for row in self.others):
             return ""
-        own = next((row for row in self.others if row.framework == "numpy"), None)
+        own = next((row for row in self.others if row.framework == self.oracle.framework), None)
         if own is not None and own.parting is not None:
             said = (
                 "numpy in float32 parts from itself in float64, so rounding alone can do this here"
