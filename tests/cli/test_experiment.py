@@ -15,7 +15,7 @@ import pytest
 
 from lockstep.data import find
 from lockstep.experiments import EXPERIMENTS
-from lockstep.report import installation_progress
+from lockstep.report import work_progress
 
 Command = Callable[..., Any]
 
@@ -110,7 +110,7 @@ def test_a_killed_device_is_named_and_nothing_is_left(
 
         yield tell
 
-    monkeypatch.setattr(installation_progress, "installation_progress", kill_at_once)
+    monkeypatch.setattr(work_progress, "work_progress", kill_at_once)
     many = ("--data", "generated", "--batch-size", "64", "--steps", "5000")
     done = lockstep("experiment", "ways-to-split", *many)
     assert done.code != 0

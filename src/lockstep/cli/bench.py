@@ -114,9 +114,9 @@ def _asked(args: argparse.Namespace) -> tuple[Bench, list[str]]:
 @contextmanager
 def _progress() -> Iterator[Callable[[str, int, int], None]]:
     """A bar on a terminal, a line every few seconds elsewhere; on stderr."""
-    from lockstep.report.installation_progress import installation_progress
+    from lockstep.report.work_progress import work_progress
 
-    with installation_progress("allreduce", sys.stderr) as tell:
+    with work_progress("allreduce", sys.stderr) as tell:
         yield lambda what, done, total: tell(done / total, what)
 
 

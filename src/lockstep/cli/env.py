@@ -65,12 +65,12 @@ def _list(args: argparse.Namespace) -> int:
 
 def _create(args: argparse.Namespace) -> int:
     from lockstep.frameworks import installing
-    from lockstep.report.installation_progress import installation_progress
+    from lockstep.report.work_progress import work_progress
 
     code = 0
     for name in _named(args.frameworks):
         try:
-            with installation_progress(name, sys.stderr) as tell:
+            with work_progress(name, sys.stderr) as tell:
                 environment = installing.create(name, tell)
             print(f"{name}  {environment.path}", flush=True)
         except LockstepError as error:  # one that cannot be made keeps no other from it

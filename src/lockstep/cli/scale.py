@@ -158,10 +158,10 @@ def _horovod(args: argparse.Namespace) -> int:
 @contextmanager
 def _progress(total: int) -> Iterator[Callable[[str], None]]:
     """A bar on a terminal, a line every few seconds elsewhere; on stderr."""
-    from lockstep.report.installation_progress import installation_progress
+    from lockstep.report.work_progress import work_progress
 
     done = 0
-    with installation_progress("scale", sys.stderr) as tell:
+    with work_progress("scale", sys.stderr) as tell:
 
         def one_more(what: str) -> None:
             nonlocal done

@@ -33,12 +33,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from lockstep.experiments.scaled_batch import metric_of, run
-    from lockstep.report.installation_progress import installation_progress
+    from lockstep.report.work_progress import work_progress
 
     asked = _asked(args)
     metric = metric_of(asked.spec)
     check_figure(args.figure)
-    with installation_progress("scaled batch", sys.stderr) as tell:
+    with work_progress("scaled batch", sys.stderr) as tell:
         curves = run(asked, lambda what, done: tell(done, what))
     if args.json:
         from dataclasses import asdict

@@ -55,11 +55,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     from lockstep.experiments.ways_to_split.running import run
-    from lockstep.report.installation_progress import installation_progress
+    from lockstep.report.work_progress import work_progress
 
     asked = _asked(args)
     check_figure(args.figure)
-    with installation_progress("ways to split", sys.stderr) as tell:
+    with work_progress("ways to split", sys.stderr) as tell:
         results = run(asked, lambda what, done, total: tell(done / total, what))
     if args.json:
         print_json(_values(results))

@@ -1,4 +1,4 @@
-"""Progress of an installation: a bar with time left on a terminal, plain lines elsewhere."""
+"""Progress of long work that knows how far it is: a bar with time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ Tell = Callable[[float, str], None]
 
 
 @contextmanager
-def installation_progress(name: str, file: TextIO) -> Iterator[Tell]:
-    """While inside, `tell(part, text)` shows how far the installation of `name` is."""
+def work_progress(name: str, file: TextIO) -> Iterator[Tell]:
+    """While inside, `tell(part, text)` shows how far the work called `name` is."""
     if is_live(file):
         with _bar(file) as progress:
             task = progress.add_task(name, total=1.0, what="")

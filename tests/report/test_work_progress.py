@@ -6,8 +6,8 @@ import io
 
 import pytest
 
-from lockstep.report import installation_progress as module
-from lockstep.report.installation_progress import installation_progress
+from lockstep.report import work_progress as module
+from lockstep.report.work_progress import work_progress
 
 from .test_terminal import Terminal
 
@@ -15,7 +15,7 @@ from .test_terminal import Terminal
 def test_plain_lines_without_escape_codes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PLAIN_SECONDS", 0.0)
     file = io.StringIO()
-    with installation_progress("jax", file) as tell:
+    with work_progress("jax", file) as tell:
         tell(0.0, "making the environment")
         tell(0.37, "collecting numpy==2.4.6")
         tell(1.0, "done")
@@ -30,7 +30,7 @@ def test_plain_lines_without_escape_codes(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_plain_lines_come_seldom_but_for_the_last() -> None:
     file = io.StringIO()
-    with installation_progress("jax", file) as tell:
+    with work_progress("jax", file) as tell:
         for i in range(200):
             tell(i / 200, f"collecting {i}")
         tell(1.0, "done")
@@ -44,7 +44,7 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "120")
     file = Terminal()
-    with installation_progress("jax", file) as tell:
+    with work_progress("jax", file) as tell:
         tell(0.37, "downloading jaxlib[cuda]")
     text = file.getvalue()
     assert "37 %" in text
@@ -55,6 +55,6 @@ def test_a_terminal_gets_a_bar_that_goes_away(monkeypatch: pytest.MonkeyPatch) -
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     file = Terminal()
-    with installation_progress("jax", file) as tell:
+    with work_progress("jax", file) as tell:
         tell(0.5, "collecting")
     assert file.getvalue().startswith("jax:  50%  collecting")
