@@ -1,4 +1,4 @@
-"""Progress of long work that knows how far it is: a bar with time left on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar with time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

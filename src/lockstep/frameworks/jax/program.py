@@ -69,13 +69,17 @@ def _devices_note(spec: RunSpec) -> tuple[str, ...]:
 
 
 def _loop(ops: JaxOps, step: Callable[..., Any]) -> Loop:
+    def at(block: Array, i: Array) -> Array:  # block[i] would look for negative i in every step
+        return lax.dynamic_index_in_dim(block, i, keepdims=False, allow_negative_indices=False)
+
     def loop(
         state: DeviceState, data: Weights, rows: Array, numbers: Array, first: Array, count: Array
     ) -> tuple[DeviceState, Array]:
         def body(i: Array, carried: tuple[DeviceState, Array]) -> tuple[DeviceState, Array]:
             own, log = carried
-            w, slots, carry, loss, norm = step(*own, data, rows[i], numbers[i], first + i)
-            return DeviceState(w, slots, carry), log.at[i].set(jnp.stack([loss, norm]))
+            w, slots, carry, loss, norm = step(*own, data, at(rows, i), at(numbers, i), first + i)
+            logged = lax.dynamic_update_index_in_dim(log, jnp.stack([loss, norm]), i, 0)
+            return DeviceState(w, slots, carry), logged
 
         log = jnp.zeros((rows.shape[0], 2), ops.dtype)
         return lax.fori_loop(0, count, body, (state, log))
