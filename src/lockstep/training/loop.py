@@ -32,8 +32,8 @@ def _epoch(run: Training, epoch: int) -> None:
     for block in run.task.plan.epoch(epoch):
         start = min(batch, len(block))
         batch -= start
-        while start < len(block) and run.step < run.epoch_end and run.goes_on():
-            rows = block[start : start + run.call_size()]
+        while start < len(block) and run.step < run.epoch_end and (size := run.call_size()):
+            rows = block[start : start + size]
             _call(run, rows, epoch)
             start += len(rows)
     if run.step == run.epoch_end and run.goes_on():
@@ -55,7 +55,7 @@ def _end_epoch(run: Training, epoch: int) -> None:
 
 def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     """Some steps in one call of the program, logged as far as their loss is finite."""
-    lrs = run.agree(run.rates.lrs(run.step, len(rows), epoch))
+    lrs = run.rates.lrs(run.step, len(rows), epoch)
     call = run.call(rows, lrs)
     begin = time.perf_counter()
     state, log = run.program.steps(run.state, rows, lrs, run.step)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ class Rates:
     ) -> None:
         state = state or {}
         self._schedule, self._per = schedule, per
-        self._by_hand: float | None = state.get("by_hand")
+        self.by_hand: float = state.get("by_hand", math.nan)  # NaN: none
         self._plateau: PlateauState | None = None
         if isinstance(schedule, ReduceOnPlateau):
             saved = state.get("plateau")
@@ -26,16 +27,16 @@ class Rates:
 
     def to_dict(self) -> dict[str, Any]:
         state: dict[str, Any] = {}
-        if self._by_hand is not None:
-            state["by_hand"] = self._by_hand
+        if not math.isnan(self.by_hand):
+            state["by_hand"] = self.by_hand
         if self._plateau is not None:
             state["plateau"] = self._plateau.to_dict()
         return state
 
     def lrs(self, step: int, count: int, epoch: int) -> np.ndarray:
         """The rates of steps step ... step + count - 1, all of one epoch, in float64."""
-        if self._by_hand is not None:
-            return np.full(count, self._by_hand)
+        if not math.isnan(self.by_hand):
+            return np.full(count, self.by_hand)
         if self._plateau is not None:
             return np.full(count, self._plateau.lr)
         if self._per == "epoch":
@@ -44,9 +45,7 @@ class Rates:
 
     def set_by_hand(self, lr: float | None) -> None:
         """From the next step on use this rate; None returns to the schedule."""
-        if lr is not None:
-            number("lr", lr, least=0.0)
-        self._by_hand = lr
+        self.by_hand = math.nan if lr is None else number("lr", lr, least=0.0)
 
     def observe(self, metrics: dict[str, float], name: str) -> None:
         """Show the plateau the metric `name` of an epoch, if the epoch was measured by it."""
