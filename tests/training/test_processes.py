@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -246,6 +248,37 @@ def test_two_machines(tmp_path: Path) -> None:
     assert not (tmp_path / "other").exists()
     assert RunDirectory(tmp_path / "run").status == "completed"
     assert_goes_on(spec, tmp_path / "run")
+
+
+RATE_AND_END = """
+import json, os, pathlib, sys
+import lockstep as ls
+from lockstep.parallel.ranks import is_first
+from lockstep.training.events import StepsCompleted
+
+def callback(event, run):
+    if is_first() and isinstance(event, StepsCompleted):
+        if run.step == 5:
+            run.set_lr(0.02)
+        if run.step == 9:
+            run.stop()
+
+spec = ls.RunSpec.from_dict(json.loads(sys.argv[1]))
+lrs = ls.train(spec, callbacks=[callback], event_steps=1).history[:, "lr"]
+pathlib.Path(sys.argv[2], os.environ["RANK"]).write_text(json.dumps(lrs.tolist()))
+"""
+
+
+def test_the_first_sets_the_rate_and_ends_the_run_for_all(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(RATE_AND_END)
+    torchrun = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2"]
+    torchrun += ["--master-addr", "127.0.0.1", "--master-port", free_address().split(":")[1]]
+    command = [*torchrun, str(script), json.dumps(airfoil().with_lr(0.1).to_dict()), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    assert done.returncode == 0, done.stderr
+    for rank in "01":
+        assert json.loads((tmp_path / rank).read_text()) == [0.1] * 5 + [0.02] * 4
 
 
 # --- mistakes -------------------------------------------------------------------------------------

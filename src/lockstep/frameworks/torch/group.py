@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import socket
 from datetime import timedelta
@@ -34,6 +35,13 @@ def join_group(place: Rank, timeout: float) -> None:
         world_size=place.world_size,
         timeout=timedelta(seconds=timeout),
     )
+    atexit.register(_leave_group)
+
+
+def _leave_group() -> None:
+    """gloo's threads must end before Python does: one that still runs then aborts the process."""
+    if dist.is_initialized():
+        dist.destroy_process_group()
 
 
 def _store(place: Rank, timeout: float) -> Any:
