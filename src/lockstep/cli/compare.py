@@ -24,9 +24,14 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("--steps", type=int, metavar="N", help="how many steps (default: 200)")
     parser.add_argument(
-        "--tolerance", type=float, metavar="X", help="relative, of the loss (1e-9; float32: 1e-4)"
+        "--tolerance",
+        type=float,
+        metavar="X",
+        help="of the loss, relative (default: 1e-9, in float32 1e-4)",
     )
-    parser.add_argument("--timeout", type=float, metavar="S", help="seconds for each framework")
+    parser.add_argument(
+        "--timeout", type=float, metavar="S", help="seconds for each (default: 1800)"
+    )
     parser.add_argument("--out", metavar="DIR", help="folder of the report (default: in reports/)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")

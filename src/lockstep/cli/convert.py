@@ -21,10 +21,12 @@ def register(subparsers: Any) -> None:
         "are the frameworks' names, and lockstep for the canonical one.",
     )
     parser.add_argument("source", metavar="RUN", help="a run, or a .safetensors file")
-    parser.add_argument("--to", required=True, metavar="LAYOUT", help="torch, mxnet ... lockstep")
+    parser.add_argument(
+        "--to", required=True, metavar="LAYOUT", help="whose layout to write, e.g. torch"
+    )
     parser.add_argument("--out", required=True, metavar="FILE", help="a .safetensors file")
-    parser.add_argument("--from", dest="layout", metavar="LAYOUT", help="of a file of weights")
-    parser.add_argument("--model", metavar="RECIPE", help="the recipe or TOML file it belongs to")
+    parser.add_argument("--from", dest="layout", metavar="LAYOUT", help="whose layout a file has")
+    parser.add_argument("--model", metavar="RECIPE", help="recipe or TOML file of its model")
     parser.set_defaults(handler=_convert, takes_fields=True)
 
 

@@ -12,7 +12,7 @@ from lockstep.cli.output import print_json
 
 def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("doctor", help="check this machine: frameworks, data, disk")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=_doctor)
 
 

@@ -24,7 +24,7 @@ def register(subparsers: Any) -> None:
     )
     commands = parser.add_subparsers(dest="env", metavar="COMMAND", required=True)
     listed = commands.add_parser("list", help="every framework, and where it can be used")
-    listed.add_argument("--json", action="store_true")
+    listed.add_argument("--json", action="store_true", help="print JSON")
     listed.set_defaults(handler=_list)
     create = commands.add_parser("create", help="make the environment of a framework")
     create.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
@@ -38,7 +38,7 @@ def register(subparsers: Any) -> None:
     check.add_argument(
         "frameworks", nargs="*", metavar="FRAMEWORK", help="a name, or all (default: those usable)"
     )
-    check.add_argument("--json", action="store_true")
+    check.add_argument("--json", action="store_true", help="print JSON")
     check.set_defaults(handler=_check)
 
 

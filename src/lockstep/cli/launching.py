@@ -25,15 +25,21 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
         "--launch",
         choices=LAUNCHES,
         default="auto",
-        help="auto: processes where a framework needs them; torchrun: torch's own launcher",
+        help="auto: processes where a framework needs them; processes: one for each device; "
+        "torchrun: the same by torch's own launcher",
     )
-    group.add_argument("--nodes", type=int, default=1, help="torchrun: how many machines")
-    group.add_argument("--node-rank", type=int, default=0, help="torchrun: which one this is")
+    group.add_argument(
+        "--nodes", type=int, default=1, metavar="N", help="torchrun: how many machines"
+    )
+    group.add_argument(
+        "--node-rank", type=int, default=0, metavar="I", help="torchrun: which one this is, from 0"
+    )
     group.add_argument("--rendezvous", metavar="HOST:PORT", help="torchrun: where they meet")
     group.add_argument(
         "--max-restarts",
         type=int,
         default=0,
+        metavar="N",
         help="torchrun: how often to go on from the last checkpoint when a process is lost",
     )
 

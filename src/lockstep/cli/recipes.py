@@ -10,8 +10,8 @@ from lockstep.cli.output import print_json
 
 def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("recipes", help="list the recipes, or print one as TOML")
-    parser.add_argument("name", nargs="?", help="print this recipe's spec as TOML")
-    parser.add_argument("--json", action="store_true")
+    parser.add_argument("name", nargs="?", metavar="NAME", help="print this recipe as TOML")
+    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=_recipes)
 
 

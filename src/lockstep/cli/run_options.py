@@ -11,6 +11,8 @@ from lockstep.errors import InputError
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
 
+RUN = "a run's folder, its name below runs/, or a unique beginning of that"
+
 # option -> field of the spec, for options that set one field
 _FIELDS = {
     "framework": "framework",
@@ -31,37 +33,60 @@ _FIELDS = {
 def add_run_options(
     parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
 ) -> None:
-    """Options for every command that starts from a recipe or a TOML file."""
-    parser.add_argument("run", metavar="RECIPE", help="a recipe's name, or a TOML or JSON file")
+    """The argument and options of every command that starts from a recipe or a TOML file."""
+    help = "a recipe's name (see `lockstep recipes`), or a TOML or JSON file"
+    parser.add_argument("run", metavar="RECIPE", help=help)
+    add_field_options(parser, framework=framework, devices=devices)
+
+
+def add_field_options(
+    parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
+) -> None:
+    """Options for the fields of a run's spec."""
     group = parser.add_argument_group(
         "the run", "Any other field of the spec by its dotted name: --model.num_hiddens 128"
     )
     if framework:
-        group.add_argument("--framework", metavar="NAME", help="numpy, torch, jax ...")
+        group.add_argument(
+            "--framework", metavar="NAME", help="numpy, torch, jax ... (see `lockstep env list`)"
+        )
     if devices:
         _add_device_options(group)
-    group.add_argument("--style", metavar="STYLE", help="scratch or concise")
-    group.add_argument("--batch-size", metavar="N")
-    group.add_argument("--epochs", metavar="N")
+    group.add_argument(
+        "--style",
+        metavar="STYLE",
+        help="scratch: models written once for all; concise: the framework's own layers",
+    )
+    group.add_argument("--batch-size", metavar="N", help="examples of an update, on all devices")
+    group.add_argument("--epochs", metavar="N", help="passes over the data")
     group.add_argument("--max-steps", metavar="N", help="stop after so many updates")
-    group.add_argument("--lr", type=float, help="base learning rate of the schedule")
-    group.add_argument("--schedule", metavar="TEXT", help='e.g. "cosine(0.3, steps=20)"')
-    group.add_argument("--schedule-per", metavar="UNIT", help="step or epoch")
+    group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
+    group.add_argument(
+        "--schedule",
+        metavar="TEXT",
+        help='e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)',
+    )
+    group.add_argument("--schedule-per", metavar="UNIT", help="what it counts: step or epoch")
     group.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam ...")
-    group.add_argument("--seed", metavar="N")
+    group.add_argument("--seed", metavar="N", help="of initial weights and batch order")
     group.add_argument("--precision", metavar="P", help="float32 or float64")
-    group.add_argument("--data", metavar="SOURCE", help="real or generated")
+    group.add_argument("--data", metavar="SOURCE", help="real, or generated on the spot")
     parser.set_defaults(takes_fields=True)
 
 
 def _add_device_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--devices", metavar="N", help="how many; batch_size is theirs together")
+    group.add_argument("--devices", metavar="N", help="how many share every batch")
     group.add_argument(
         "--scale-batch",
         metavar="RULE",
         help="batch_size times devices, and lr by a rule: none, linear or square_root",
     )
-    group.add_argument("--scale-warmup", metavar="N", default="0", help="before it, in its unit")
+    group.add_argument(
+        "--scale-warmup",
+        metavar="N",
+        default="0",
+        help="of the scaled rate, in the schedule's unit",
+    )
 
 
 def spec_from(args: argparse.Namespace) -> RunSpec:

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.cli.output import print_json
+from lockstep.cli.run_options import RUN
 from lockstep.errors import LockstepError
 from lockstep.files import disk_error
 
 
 def register(subparsers: Any) -> None:
     runs = subparsers.add_parser("runs", help="list the runs below a folder")
-    runs.add_argument("--root", default="runs", help="the folder (default: runs)")
-    runs.add_argument("--json", action="store_true")
+    runs.add_argument("--root", default="runs", metavar="DIR", help="the folder (default: runs)")
+    runs.add_argument("--json", action="store_true", help="print JSON")
     runs.set_defaults(handler=_runs)
 
     show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
-    show.add_argument("run", metavar="RUN", help="a run's folder or its name below runs/")
+    show.add_argument("run", metavar="RUN", help=RUN)
     show.add_argument("--against", metavar="RUN", help="list the fields in which two specs differ")
     show.add_argument("--report", action="store_true", help="write RUN/report.html")
     show.add_argument(
@@ -29,13 +30,20 @@ def register(subparsers: Any) -> None:
         const="",
         help="write the curves as PNG or SVG (default: RUN/figures/curves.svg)",
     )
-    show.add_argument("--json", action="store_true")
+    show.add_argument("--json", action="store_true", help="print JSON")
     show.set_defaults(handler=_show)
 
     generate = subparsers.add_parser("generate", help="continue a text with a trained run")
-    generate.add_argument("run", metavar="RUN")
-    generate.add_argument("--prefix", default="time traveller")
-    generate.add_argument("--num", type=int, default=50, help="how many symbols to add")
+    generate.add_argument("run", metavar="RUN", help=RUN)
+    generate.add_argument(
+        "--prefix",
+        default="time traveller",
+        metavar="TEXT",
+        help="lower-case letters and spaces to go on from (default: %(default)s)",
+    )
+    generate.add_argument(
+        "--num", type=int, default=50, metavar="N", help="symbols to add (default: %(default)s)"
+    )
     generate.set_defaults(handler=_generate)
 
 
@@ -111,19 +119,13 @@ def _show(args: argparse.Namespace) -> int:
 
 def _generate(args: argparse.Namespace) -> int:
     from lockstep.assemble import assemble
-    from lockstep.errors import RunDirectoryError
-    from lockstep.training import checkpoints
     from lockstep.training.directory import find
     from lockstep.training.generate import generate
+    from lockstep.training.weights import trained_weights
 
     directory = find(args.run)
-    path = checkpoints.newest(directory.checkpoint_folder)
-    if path is None:
-        raise RunDirectoryError(
-            f"run = {args.run!r}: has no checkpoint yet. Go on with `lockstep resume {args.run}`."
-        )
-    snapshot, _ = checkpoints.load(path)
-    text = generate(assemble(directory.spec), snapshot.weights, args.prefix, args.num)
+    weights = trained_weights(directory.path)
+    text = generate(assemble(directory.spec), weights, args.prefix, args.num)
     kept = directory.path / "generated.txt"
     try:
         with kept.open("a") as file:

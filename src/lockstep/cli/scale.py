@@ -27,9 +27,8 @@ def register(subparsers: Any) -> None:
         "and forecasts the step on many from the gradient's size and the network. RECIPE may also "
         "be inception-v3, resnet-101 or vgg-16, with published times of one GPU; `horovod` holds "
         "the model against Horovod's published figures.",
-        conflict_handler="resolve",  # --devices is a list here
     )
-    add_run_options(parser)
+    add_run_options(parser, devices=False)  # --devices is a list here
     group = parser.add_argument_group("the forecast")
     for name, default, metavar, text in (
         ("--bandwidth", "25Gbit", "RATE", "of a server's link"),
@@ -42,9 +41,12 @@ def register(subparsers: Any) -> None:
             name, default=default, metavar=metavar, help=f"{text} (default: %(default)s)"
         )
     add = group.add_argument
-    add("--devices", dest="counts", default="1,2,4,8,64,512", metavar="LIST", help="how many")
-    add("--per-host", type=int, default=1, metavar="N", help="devices that share a server's link")
-    add("--seconds", type=float, default=1.0, metavar="S", help="of steps for each batch size")
+    add("--devices", dest="counts", default="1,2,4,8,64,512", metavar="LIST",
+        help="how many (default: %(default)s)")  # fmt: skip
+    add("--per-host", type=int, default=1, metavar="N",
+        help="devices that share a server's link (default: %(default)s)")  # fmt: skip
+    add("--seconds", type=float, default=1.0, metavar="S",
+        help="of steps for each batch size (default: %(default)s)")  # fmt: skip
     add("--backward", type=float, default=2 / 3, metavar="SHARE",
         help="of a step that is the backward pass (default: 2/3)")  # fmt: skip
     add("--threads", type=int, default=1, metavar="N", help="of a device (default: 1)")

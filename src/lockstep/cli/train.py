@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.launching import add_launch_options, run_torchrun
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_run_options, changed, spec_from
+from lockstep.cli.run_options import RUN, add_field_options, add_run_options, changed, spec_from
 from lockstep.errors import InputError
 from lockstep.parallel import ranks
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Any) -> None:
-    train = subparsers.add_parser("train", help="train a recipe or a TOML file")
+    train = subparsers.add_parser(
+        "train",
+        help="train a recipe or a TOML file",
+        description="Carries out a run and keeps everything about it in its folder: what was asked "
+        "(spec.toml), what happened (events.jsonl), and checkpoints to resume from.",
+        epilog="example: lockstep train airfoil-linear --framework jax --lr 0.1 --epochs 3",
+    )
     add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
     train.add_argument("--start", metavar="FILE", help="weights to start from (see convert)")
@@ -29,8 +35,15 @@ def register(subparsers: Any) -> None:
     _add_output_options(train)
     train.set_defaults(handler=_train)
 
-    resume = subparsers.add_parser("resume", help="go on with a run where it stopped")
-    add_run_options(resume)
+    resume = subparsers.add_parser(
+        "resume",
+        help="go on with a run where it stopped",
+        description="Goes on at the exact step of the run's last checkpoint, with what is given "
+        "changed: another framework, more devices or epochs.",
+        epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
+    )
+    resume.add_argument("run", metavar="RUN", help=RUN)
+    add_field_options(resume)
     add_launch_options(resume)
     _add_output_options(resume)
     resume.set_defaults(handler=_resume)
