@@ -9,10 +9,10 @@ import os
 import shutil
 import sys
 import textwrap
-from pathlib import Path
 from typing import Any
 
-from lockstep.errors import InputError, MissingError
+from lockstep.cli.option_values import check_figure
+from lockstep.errors import InputError
 from lockstep.schedules import (
     KINDS,
     Schedule,
@@ -23,7 +23,6 @@ from lockstep.schedules import (
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
-FORMATS = (".png", ".svg")
 
 
 def register(subparsers: Any) -> None:
@@ -36,10 +35,14 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("schedules", nargs="*", metavar="SCHEDULE", help="a number or kind(...)")
     parser.add_argument("--list", action="store_true", help="list the kinds and their formulas")
-    parser.add_argument("--steps", type=int, help="how many steps (usual: the schedule's length)")
+    parser.add_argument(
+        "--steps", type=int, metavar="N", help="how many steps (default: the schedule's length)"
+    )
     parser.add_argument("--at", metavar="T,T,...", help="show these steps only, such as 0,4,5")
     parser.add_argument("--json", action="store_true", help="print exact values as JSON")
-    parser.add_argument("--out", type=Path, help="also draw a figure: FILE.png or FILE.svg")
+    parser.add_argument(
+        "--out", default="", metavar="FILE", help="also draw a figure: .png or .svg"
+    )
     parser.add_argument("--no-plot", action="store_true", help="print the table only")
     parser.set_defaults(handler=run)
 
@@ -55,15 +58,16 @@ def run(args: argparse.Namespace) -> int:
     schedules = [_readable(text) for text in args.schedules]
     num_steps = _num_steps(schedules, args.steps)
     at = _asked_steps(args.at)
-    if args.out is not None:
-        _draw(schedules, num_steps, _checked(args.out))
+    check_figure(args.out, "--out")
+    if args.out:
+        _draw(schedules, num_steps, args.out)
     if args.json:
         _print_json(schedules, num_steps, at)
         return 0
     _print_table(schedules, at or _table_steps(schedules, num_steps))
     if not args.no_plot:
         _print_plot(schedules, num_steps)
-    if args.out is not None:
+    if args.out:
         print(f"wrote {args.out}")
     return 0
 
@@ -191,30 +195,16 @@ def _print_plot(schedules: list[Schedule], num_steps: int) -> None:
     print("\n" + text)
 
 
-def _checked(path: Path) -> Path:
-    if path.suffix.lower() not in FORMATS:
-        raise InputError("--out", str(path), "is neither PNG nor SVG", "Name it .png or .svg.")
-    if not path.parent.is_dir():
-        raise InputError("--out", str(path), "is in no existing folder", "Create the folder first.")
-    return path
+def _draw(schedules: list[Schedule], num_steps: int, path: str) -> None:
+    from lockstep.report.figures import save_figure
+    from lockstep.report.style import FONT, SERIES, new_figure, style
 
-
-def _draw(schedules: list[Schedule], num_steps: int, path: Path) -> None:
-    try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        remedy = "Run: pip install 'lockstep-train[figures]'."
-        raise MissingError("matplotlib, which draws figures, is not installed", remedy) from None
-    figure = Figure(figsize=(7, 4), layout="constrained")
+    figure = new_figure(7, 4)
     axes = figure.add_subplot()
-    for schedule in schedules:
-        axes.plot(*_curve(schedule, num_steps), label=format_schedule(schedule))
-    axes.set(xlabel="step", ylabel="learning rate")
+    style(axes, "", "step", "learning rate")
+    for place, schedule in enumerate(schedules):
+        curve = _curve(schedule, num_steps)
+        axes.plot(*curve, color=SERIES[place % len(SERIES)], label=format_schedule(schedule))
     axes.set_ylim(bottom=0)
-    axes.grid(alpha=0.3)
-    figure.legend(loc="outside upper left", fontsize="small")
-    try:
-        figure.savefig(path)
-    except OSError as wrong:
-        problem = f"cannot be written ({wrong.strerror})"
-        raise InputError("--out", str(path), problem, "Choose another place.") from None
+    figure.legend(loc="outside upper left", frameon=False, fontsize=FONT - 1)
+    save_figure(figure, path)
