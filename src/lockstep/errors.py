@@ -37,12 +37,6 @@ class RunDirectoryError(LockstepError):
     """A run directory cannot be used as asked: another spec's, unreadable, or a full disk."""
 
 
-class NonFiniteError(LockstepError):
-    """The loss became infinite or not a number; the last good state was kept."""
-
-    exit_code = 3
-
-
 class StartedError(LockstepError):
     """The process has started a framework with fewer devices than asked for; another could have
     them.

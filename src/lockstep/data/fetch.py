@@ -36,7 +36,6 @@ class Found:
     place: str
     paths: tuple[Path, ...]
     digest: str
-    passed_over: tuple[Attempt, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -142,7 +141,6 @@ def _try(
             place.label,
             tuple(file.path for file in files),
             _digest(files),
-            tuple(attempts),
         )
         return Contents(found, tuple(file.content for file in files)), attempts
     return None, attempts

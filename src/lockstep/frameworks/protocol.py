@@ -196,7 +196,6 @@ class Framework(Protocol):
     """A framework as an adapter presents it. An adapter is a module with `framework = ...`."""
 
     name: str
-    requirement: str  # what to give pip, e.g. "lockstep-train[torch]"
     several: str  # how it comes by several devices on a CPU, IN_ONE_PROCESS or a process for each
 
     def version(self) -> str: ...

@@ -37,7 +37,6 @@ set_flags()
 
 class JaxFramework:
     name = "jax"
-    requirement = "lockstep-train[jax]"
     several = f"{IN_ONE_PROCESS}: jax_num_cpu_devices"
 
     def version(self) -> str:

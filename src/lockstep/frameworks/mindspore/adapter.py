@@ -38,7 +38,6 @@ with suppress(RuntimeError):
 
 class MindSporeFramework:
     name = "mindspore"
-    requirement = "lockstep-train[mindspore]"
     several = COPIES
 
     def version(self) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 class MxnetFramework:
     name = "mxnet"
-    requirement = "lockstep-train[mxnet]"
     several = f"{IN_ONE_PROCESS}: contexts cpu(0), cpu(1), ..."
 
     def version(self) -> str:

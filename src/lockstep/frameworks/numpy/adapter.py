@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 class NumpyFramework:
     name = "numpy"
-    requirement = "numpy"
     several = COPIES
 
     def version(self) -> str:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 class PaddleFramework:
     name = "paddle"
-    requirement = "lockstep-train[paddle]"
     several = COPIES
 
     def version(self) -> str:

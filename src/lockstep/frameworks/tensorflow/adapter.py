@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 class TensorFlowFramework:
     name = "tensorflow"
-    requirement = "lockstep-train[tensorflow]"
     several = f"{IN_ONE_PROCESS}: logical devices"
 
     def version(self) -> str:

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 class TorchFramework:
     name = "torch"
-    requirement = "lockstep-train[torch]"
     several = "a process for each"
 
     def version(self) -> str:
