@@ -1,4 +1,5 @@
-"""The one way a file is written: whole or not at all. Standard library only.
+"""How files are written: whole or not at all, numbers that JSON lacks spelled out; and where what
+can be had again is kept. Standard library only.
 
 A file is written under a unique temporary name beside its target, synced and renamed, so a reader
 never sees half of it and two processes may write the same one at once.
@@ -8,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import math
 import os
 import uuid
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from lockstep.errors import LockstepError
 
@@ -45,6 +49,26 @@ def disk_error(path: Path, error: OSError, elsewhere: str = "choose another fold
         return DiskError(f"{path}: no space left. Free some, or {elsewhere}.")
     reason = error.strerror or str(error)
     return DiskError(f"{path}: cannot be written ({reason}). Mend that, or {elsewhere}.")
+
+
+def cache_home() -> Path:
+    """`lockstep` below XDG_CACHE_HOME or ~/.cache."""
+    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # the XDG rule: a relative path is invalid and ignored
+    return (xdg if xdg.is_absolute() else Path("~/.cache").expanduser()) / "lockstep"
+
+
+def spelled(value: Any) -> Any:
+    """Dictionaries and lists as JSON can hold them: it has no infinity, so that is text.
+
+    >>> spelled({"loss": 0.5, "bounds": (1.0, math.inf)})
+    {'loss': 0.5, 'bounds': [1.0, 'inf']}
+    """
+    if isinstance(value, Mapping):
+        return {key: spelled(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [spelled(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_synced(path: Path, content: bytes) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.comparison.conftest import FOLDER
 
-from lockstep.frameworks import environments, installing, registry
+from lockstep.frameworks import environments, registry
 from lockstep.frameworks.environments import MARKER, Environment
 
 from .conftest import Command
@@ -106,7 +106,7 @@ def test_one_that_cannot_be_made_keeps_no_other_from_it(
     lockstep: Command, three: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As under a Python that MXNet is too old for."""
-    monkeypatch.setattr(installing, "NEWEST_PYTHON", {"mxnet": (3, 2)})
+    monkeypatch.setattr(registry, "newest_python", {"mxnet": (3, 2)}.get)
     done = lockstep("env", "create", "mxnet", "torch")
     assert done.code == 2
     assert "framework = 'mxnet': needs Python 3.2, and python3.2 is not on this PATH" in done.err

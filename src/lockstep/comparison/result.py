@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.comparison.verdict import Verdict, first_parting
+from lockstep.files import spelled
 from lockstep.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -215,29 +215,18 @@ class Comparison:
             "directory": str(self.directory),
             "spec": self.spec.to_dict(),
         }
-        plain: dict[str, Any] = _plain(values)
+        plain: dict[str, Any] = spelled(values)
         return plain
 
 
 def _complaint(row: Row) -> str:
     parting = row.parting
     if not row.ended:
-        return (
-            f"{row.framework} {row.status}"
-            if row.status != "missing"
-            else (f"{row.framework} is missing")
-        )
+        verb = "is " if row.status == "missing" else ""
+        return f"{row.framework} {verb}{row.status}"
     if parting is None:
         return f"{row.framework} was not judged"
     when = "after" if parting.quantity == "parameters" else "at"
     steps = f"{parting.step} steps" if when == "after" else f"step {parting.step}"
     where = f" ({parting.where})" if "parameters" in parting.quantity else ""
     return f"{row.framework} parts ways {when} {steps}: {parting.quantity}{where}"
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -86,11 +85,7 @@ class Outcome:
     @property
     def facts(self) -> Mapping[str, Any]:
         """Machine and versions, as the worker saw them."""
-        try:
-            facts: dict[str, Any] = json.loads((self.directory / "machine.json").read_text())
-        except (OSError, ValueError):
-            return {}
-        return facts
+        return RunDirectory(self.directory).machine
 
 
 def run_worker(

@@ -7,13 +7,13 @@ import os
 import time
 from pathlib import Path
 
-from lockstep.files import write_whole
+from lockstep.files import cache_home, write_whole
 
 LEFTOVER_SECONDS = 24 * 3600.0
 
 
 def cache_folder() -> Path:
-    """LOCKSTEP_CACHE if set, else `lockstep/data` below XDG_CACHE_HOME or ~/.cache.
+    """LOCKSTEP_CACHE if set, else `data` in Lockstep's cache.
 
     >>> import os
     >>> before = os.environ.get("LOCKSTEP_CACHE")
@@ -25,9 +25,7 @@ def cache_folder() -> Path:
     """
     if own := os.environ.get("LOCKSTEP_CACHE"):
         return Path(own).expanduser()
-    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # the XDG rule: a relative path is invalid and ignored
-    return (xdg if xdg.is_absolute() else Path("~/.cache").expanduser()) / "lockstep" / "data"
+    return cache_home() / "data"
 
 
 def store(name: str, raw: bytes) -> Path:

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import lockstep
 from lockstep.errors import MissingError
-from lockstep.files import disk_error
+from lockstep.files import cache_home, disk_error
 from lockstep.frameworks import registry
 
 MARKER = "lockstep-environment.json"
@@ -26,12 +26,10 @@ CONSTRAINTS = Path(__file__).parent / "constraints"
 
 
 def folder() -> Path:
-    """LOCKSTEP_ENVIRONMENTS, or `lockstep/environments` below XDG_CACHE_HOME or ~/.cache."""
+    """LOCKSTEP_ENVIRONMENTS if set, else `environments` in Lockstep's cache."""
     if own := os.environ.get("LOCKSTEP_ENVIRONMENTS"):
         return Path(own).expanduser().absolute()
-    xdg = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    base = xdg if xdg.is_absolute() else Path("~/.cache").expanduser()
-    return base / "lockstep" / "environments"
+    return cache_home() / "environments"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from lockstep.frameworks.environments import (
     names,
 )
 
-NEWEST_PYTHON = {"mxnet": (3, 11)}  # its last release was built for no newer one
 SECONDS = 3600.0  # for one installation: gigabytes, on a slow line
 
 Tell = Callable[[float, str], None]  # the part done, from 0 to 1, and what is going on
@@ -86,7 +85,7 @@ def _clear(path: Path) -> None:
 
 
 def _base_python(name: str) -> str:
-    newest = NEWEST_PYTHON.get(name)
+    newest = registry.newest_python(name)
     if newest is None or sys.version_info[:2] <= newest:
         return sys.executable
     wanted = f"python{newest[0]}.{newest[1]}"

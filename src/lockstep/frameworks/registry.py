@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import pkgutil
 from pathlib import Path
+from typing import Any
 
 from lockstep.errors import MissingError, unknown
 from lockstep.frameworks.layout import Layout
@@ -59,9 +60,23 @@ def devices_are_processes(name: str) -> bool:
     >>> devices_are_processes("torch"), devices_are_processes("numpy")
     (True, False)
     """
+    return bool(_declared(name, "DEVICES_ARE_PROCESSES", False))
+
+
+def newest_python(name: str) -> tuple[int, int] | None:
+    """The newest Python that a framework runs in, None where any does; it is not imported.
+
+    >>> newest_python("mxnet"), newest_python("torch")
+    ((3, 11), None)
+    """
+    newest: tuple[int, int] | None = _declared(name, "NEWEST_PYTHON", None)
+    return newest
+
+
+def _declared(name: str, what: str, default: Any) -> Any:
+    """What an adapter's package says of its framework without importing it."""
     check_known(name)
-    adapter = importlib.import_module(f"lockstep.frameworks.{name}")
-    return getattr(adapter, "DEVICES_ARE_PROCESSES", False)
+    return getattr(importlib.import_module(f"lockstep.frameworks.{name}"), what, default)
 
 
 def layout(name: str, model: Model) -> Layout:

@@ -6,7 +6,6 @@ Small functions that build text; every value from outside goes through `html.esc
 from __future__ import annotations
 
 import html
-import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -157,7 +156,7 @@ def run_page(directory: RunDirectory, history: History) -> str:
         section("Epochs", _epochs(history)),
         section("Path", facts([("ran as", note) for note in history.notes])),
         section("What was asked", asked(spec)),
-        section("Machine", machine(_read(directory.path / "machine.json"))),
+        section("Machine", machine(directory.machine)),
     )
 
 
@@ -178,11 +177,3 @@ def _epochs(history: History, count: int = 12) -> str:
         for e in chosen
     ]
     return table(["epoch", "step", *map(words, names)], rows) if rows else ""
-
-
-def _read(path: Path) -> dict[str, Any]:
-    try:
-        values: dict[str, Any] = json.loads(path.read_text())
-    except (OSError, ValueError):
-        return {}
-    return values

@@ -50,7 +50,7 @@ class RunDirectory:
     ) -> RunDirectory:
         """A new directory for a run; one that holds a run already is refused."""
         refuse_taken(path, spec)
-        write_whole(path / "machine.json", json.dumps(facts, indent=2, default=str).encode())
+        _write_facts(path, facts)
         if own is not None:
             save_own(path, own)
         # the spec comes last: a folder with one is a run that can be resumed
@@ -60,6 +60,19 @@ class RunDirectory:
     @property
     def spec(self) -> RunSpec:
         return RunSpec.from_file(self.path / "spec.toml")
+
+    @property
+    def machine(self) -> dict[str, Any]:
+        """Where and with what it ran; {} if that cannot be read."""
+        try:
+            facts: dict[str, Any] = json.loads((self.path / "machine.json").read_text())
+        except (OSError, ValueError):
+            return {}
+        return facts
+
+    def record_machine(self, facts: dict[str, Any]) -> None:
+        """Write where and with what it runs."""
+        _write_facts(self.path, facts)
 
     @property
     def checkpoint_folder(self) -> Path:
@@ -164,6 +177,10 @@ class EventLog:
     def close(self) -> None:
         with suppress(OSError):  # what could not be written was told already
             self._file.close()
+
+
+def _write_facts(path: Path, facts: dict[str, Any]) -> None:
+    write_whole(path / "machine.json", json.dumps(facts, indent=2, default=str).encode())
 
 
 def refuse_taken(path: Path, spec: RunSpec) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from lockstep.errors import InputError
+from lockstep.files import spelled
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def to_json(event: Event) -> str:
     try:
         return json.dumps(values, allow_nan=False)
     except ValueError:
-        return json.dumps(_spelled(values))
+        return json.dumps(spelled(values))
 
 
 def to_values(event: Event) -> dict[str, Any]:
@@ -138,14 +138,6 @@ def from_values(values: dict[str, Any]) -> Event:
             values[item.name] = _spelled_back(values[item.name])
     event: Event = _KINDS[kind](**values)
     return event
-
-
-def _spelled(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {k: _spelled(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_spelled(v) for v in value]
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _spelled_back(value: Any) -> Any:

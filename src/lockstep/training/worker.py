@@ -8,11 +8,9 @@ others tell {} for each event, as a sign of life.
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from lockstep.files import write_whole
 from lockstep.parallel import ranks
 from lockstep.parallel.child import Tell, serve
 
@@ -27,21 +25,21 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     from lockstep.training.machine import machine_facts
 
     tell({})  # importing took its time
-    folder, is_first = Path(job["directory"]), ranks.is_first()
+    directory, is_first = RunDirectory(Path(job["directory"])), ranks.is_first()
 
     def send(event: Event) -> None:
         tell(to_values(event) if is_first else {})
 
     changed = job.get("spec")
-    spec = RunSpec.from_dict(changed) if changed else RunDirectory(folder).spec
+    spec = RunSpec.from_dict(changed) if changed else directory.spec
     group.join(spec)  # before the framework is asked for its devices, which starts it
     tell({})
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     if is_first:
-        record(folder, facts)
-    resume(folder, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))
+        directory.record_machine(facts)
+    resume(directory.path, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))
     if is_first:
-        record(folder, facts | {"peak_memory": peak_memory()})
+        directory.record_machine(facts | {"peak_memory": peak_memory()})
 
 
 def peak_memory() -> int | None:
@@ -50,11 +48,6 @@ def peak_memory() -> int | None:
     lines = status.read_text().splitlines() if status.exists() else []
     found = [int(line.split()[1]) * 1024 for line in lines if line.startswith("VmHWM:")]
     return found[0] if found else None
-
-
-def record(folder: Path, facts: dict[str, Any]) -> None:
-    """Write the machine's facts beside the run."""
-    write_whole(folder / "machine.json", json.dumps(facts, indent=2, default=str).encode())
 
 
 if __name__ == "__main__":
