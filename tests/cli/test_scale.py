@@ -128,6 +128,9 @@ def test_horovod(lockstep: Command) -> None:
         assert values["efficiency"] == figure.efficiency
         expected = predicted(figure).efficiency(WAYS[3])
         assert values["predicted"]["buckets, during"] == expected
+    fitted = [values["fitted"] and values["fitted"]["buckets, during"] for values in found]
+    assert fitted[3:6] == [None] * 3  # TCP: too few figures
+    assert fitted[-1] == pytest.approx(0.68, abs=0.02)
 
 
 def test_a_published_model(lockstep: Command) -> None:

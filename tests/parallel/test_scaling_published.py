@@ -2,13 +2,18 @@
 
 Assumed: batches of 64 for each GPU and NCCL's ring, as published; the link at its full rate; 5 us a
 round; Horovod's buckets of 64 MiB; a backward pass of two thirds of the step, divided over layers
-as their products are; 12 GB/s within a server; nothing else. No number is fitted.
+as their products are; 12 GB/s within a server; nothing else. Or, of two of these, what the other
+figures say: the link's rate and the time of a round.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from lockstep.parallel.cost import Link
+from lockstep.parallel.scaling_fitted import fitted, foretold, others
 from lockstep.parallel.scaling_overlap import WAYS
 from lockstep.parallel.scaling_published import (
     LAYERS,
@@ -21,6 +26,7 @@ from lockstep.parallel.scaling_published import (
 
 AFTER, DURING = WAYS[1], WAYS[3]
 RDMA = [figure for figure in PUBLISHED if figure.bandwidth == ROCE]
+VGG_512 = next(figure for figure in RDMA if (figure.model, figure.devices) == ("vgg-16", 512))
 named = {"ids": lambda figure: f"{figure.model}-{figure.devices}"}
 
 
@@ -63,23 +69,34 @@ def test_published_efficiency_lies_between_no_overlap_and_all_of_it(figure: Figu
     assert row.efficiency(AFTER) < figure.efficiency < row.efficiency(DURING)
 
 
-@pytest.mark.parametrize(
-    "figure",
-    [
-        pytest.param(
-            figure,
-            marks=pytest.mark.xfail(
-                strict=True, reason="91 % against 68 %: docs/scaling.md says what is missing"
-            )
-            if (figure.model, figure.devices) == ("vgg-16", 512)
-            else (),
-        )
-        for figure in RDMA
-    ],
-    **named,
-)
-def test_within_eight_points(figure: Figure) -> None:
-    assert abs(predicted(figure).efficiency(DURING) - figure.efficiency) < 0.08
+@pytest.mark.parametrize("figure", RDMA, **named)
+def test_within_eight_points_at_full_rate(figure: Figure) -> None:
+    """All but VGG-16 on 512: its exchange is the longest, and no link reaches its full rate."""
+    miss = predicted(figure).efficiency(DURING) - figure.efficiency
+    assert miss == pytest.approx(0.23, abs=0.005) if figure == VGG_512 else abs(miss) < 0.08
+
+
+@pytest.mark.parametrize("figure", RDMA, **named)
+def test_within_five_points_of_what_the_others_say(figure: Figure) -> None:
+    row = foretold(figure)
+    assert row is not None
+    assert abs(row.efficiency(DURING) - figure.efficiency) < 0.05
+
+
+def test_a_figure_has_no_say_in_its_own_prediction() -> None:
+    assert VGG_512 not in others(VGG_512)
+    assert len(others(VGG_512)) == len(RDMA) - 1
+    assert {figure.bandwidth for figure in others(VGG_512)} == {ROCE}
+
+
+def test_the_link_of_made_up_figures_is_found_again() -> None:
+    link = Link(30e-6, 0.8 * ROCE)
+    made_up = [replace(f, efficiency=predicted(f, link).efficiency(DURING)) for f in RDMA]
+    assert fitted(made_up) == link
+
+
+def test_two_others_are_too_few() -> None:
+    assert all(foretold(figure) is None for figure in PUBLISHED if figure.bandwidth != ROCE)
 
 
 def test_what_is_missing_grows_with_the_devices() -> None:

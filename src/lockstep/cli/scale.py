@@ -15,7 +15,7 @@ from lockstep.cli.run_options import add_run_options, spec_from
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
-    from lockstep.parallel.scaling import Network
+    from lockstep.parallel.scaling import Network, Row
     from lockstep.parallel.scaling_forecast import Check, Forecast
 
 
@@ -141,16 +141,21 @@ def _published(
 def _horovod(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
+    from lockstep.parallel.scaling_fitted import foretold
     from lockstep.parallel.scaling_overlap import WAYS
     from lockstep.parallel.scaling_published import PUBLISHED, predicted
     from lockstep.report.scaling_tables import print_published
 
-    pairs = [(figure, predicted(figure)) for figure in PUBLISHED]
+    def values(row: Row | None) -> dict[str, float] | None:
+        return {way.name: row.efficiency(way) for way in WAYS} if row else None
+
+    found = [(figure, predicted(figure), foretold(figure)) for figure in PUBLISHED]
     if args.json:
-        ways = [{way.name: row.efficiency(way) for way in WAYS} for _, row in pairs]
-        print_json([{**asdict(f), "predicted": w} for (f, _), w in zip(pairs, ways, strict=True)])
+        print_json(
+            [{**asdict(f), "predicted": values(p), "fitted": values(o)} for f, p, o in found]
+        )
     else:
-        print_published(pairs)
+        print_published(found)
     return 0
 
 

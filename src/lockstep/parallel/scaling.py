@@ -118,6 +118,7 @@ def estimate(
     algorithms: Sequence[str],
     network: Network,
     scalings: Sequence[str] = SCALINGS,
+    ways: Sequence[Way] = WAYS,
 ) -> list[Row]:
     """Every algorithm on every number of devices: weak scaling has k b examples in all, strong b.
 
@@ -131,12 +132,18 @@ def estimate(
         for count in devices:
             size = profile.batch_size if scaling == "weak" else shard(profile.batch_size, count)
             for name in algorithms:
-                rows.append(_row(profile, scaling, count, size, name, network))
+                rows.append(_row(profile, scaling, count, size, name, network, ways))
     return rows
 
 
 def _row(
-    profile: Profile, scaling: str, devices: int, batch_size: int, algorithm: str, network: Network
+    profile: Profile,
+    scaling: str,
+    devices: int,
+    batch_size: int,
+    algorithm: str,
+    network: Network,
+    ways: Sequence[Way],
 ) -> Row:
     def cost(length: int) -> float:
         return exchange_seconds(
@@ -153,7 +160,7 @@ def _row(
             cost,
             way.overlapped,
         )
-        for way in WAYS
+        for way in ways
     }
     exchange = sum(cost(bucket.length) for bucket in buckets)
     single = profile.seconds[profile.batch_size]

@@ -2,17 +2,18 @@
 
 Horovod's own benchmarks (https://github.com/horovod/horovod: README.md of September and October
 2017 with the times of one GPU, docs/benchmarks.rst of 2018 for 512): servers of 4 Pascal GPUs, 64
-images each, NCCL's ring. Layers are counted here from the architectures; nothing is fitted.
+images each, NCCL's ring. Layers are counted here from the architectures.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from lockstep.parallel.cost import Hosts, Link
 from lockstep.parallel.scaling import Network, Profile, Row, estimate
-from lockstep.parallel.scaling_overlap import Piece
+from lockstep.parallel.scaling_overlap import WAYS, Piece, Way
 
 BATCH_SIZE = 64
 FUSION = 64 * 2**20  # Horovod's fusion buffer, HOROVOD_FUSION_THRESHOLD's default
@@ -61,6 +62,7 @@ PUBLISHED = (
 )
 
 
+@cache
 def profile_of(model: str, images_per_second: float) -> Profile:
     """A published model on one GPU. The backward pass does two products for each of the forward
     pass, so it takes two thirds of the step; layers share it as they share the products.
@@ -72,17 +74,17 @@ def profile_of(model: str, images_per_second: float) -> Profile:
     return Profile(model, BATCH_SIZE, {BATCH_SIZE: BATCH_SIZE / images_per_second}, _pieces(layers))
 
 
-def predicted(figure: Figure) -> Row:
-    """What the model says of a published figure.
+def predicted(figure: Figure, link: Link | None = None, ways: Sequence[Way] = WAYS) -> Row:
+    """What the model says of a published figure; a link that is not given has its full rate.
 
-    >>> from lockstep.parallel.scaling_overlap import WAYS
     >>> row = predicted(PUBLISHED[0])
     >>> round(row.efficiency(WAYS[-1]), 2)
     0.97
     """
-    network = Network(Link(LATENCY, figure.bandwidth), Hosts(4, INNER), FUSION)
+    link = link or Link(LATENCY, figure.bandwidth)
+    network = Network(link, Hosts(4, INNER), FUSION)
     profile = profile_of(figure.model, figure.images_per_second)
-    return estimate(profile, [figure.devices], ["ring"], network, ["weak"])[0]
+    return estimate(profile, [figure.devices], ["ring"], network, ["weak"], ways)[0]
 
 
 def _pieces(layers: Sequence[Layer]) -> tuple[Piece, ...]:

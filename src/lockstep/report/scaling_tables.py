@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from lockstep.parallel.scaling_forecast import Check, Forecast
     from lockstep.parallel.scaling_published import Figure
 
+    Published = tuple[Figure, Row, Row | None]  # and the model's, and its with a fitted link
+
 AFTER, DURING = WAYS[1], WAYS[3]  # in buckets
 COLUMNS = ("devices", "algorithm", "batch each", "compute", "exchange", "speed-up")
 
@@ -122,35 +124,41 @@ def check_table(checks: Sequence[Check]) -> Table:
     return made
 
 
-def print_published(pairs: Sequence[tuple[Figure, Row]], file: TextIO | None = None) -> None:
+def print_published(found: Sequence[Published], file: TextIO | None = None) -> None:
     """Published figures beside the model, and what it assumes."""
     out = console(file)
-    out.print(published_table(pairs))
+    out.print(published_table(found))
     out.print(
         "ring, links at their full rate, 5 us a round, buckets of 64 MiB, servers of 4 GPUs that "
-        "share a link; docs/scaling.md has every assumption, and what is missing",
+        "share a link; fitted: with the rate and the time of a round that fit the other figures of "
+        "the same network; docs/scaling.md has every assumption",
         soft_wrap=True,
     )
 
 
-def published_table(pairs: Sequence[tuple[Figure, Row]]) -> Table:
+def published_table(found: Sequence[Published]) -> Table:
     """Published efficiencies and what the model says of them."""
     made = table(
         "model", "devices", "setting", "published", "buckets, after", "buckets, during", "too high",
-        left=("model", "setting"),
+        "fitted", "too high", left=("model", "setting"),
     )  # fmt: skip
-    for figure, row in pairs:
-        during = row.efficiency(DURING)
+    for figure, row, fitted in found:
         made.add_row(
             figure.model,
             str(figure.devices),
             figure.setting,
             percent(figure.efficiency),
             percent(row.efficiency(AFTER)),
-            percent(during),
-            f"{100 * (during - figure.efficiency):+.1f}",
+            *_held_against(figure, row),
+            *(_held_against(figure, fitted) if fitted else ("-", "-")),
         )
     return made
+
+
+def _held_against(figure: Figure, row: Row) -> tuple[str, str]:
+    """What the model says, and by how many points that is more than was published."""
+    during = row.efficiency(DURING)
+    return percent(during), f"{100 * (during - figure.efficiency):+.1f}"
 
 
 def milliseconds(seconds: float) -> str:
