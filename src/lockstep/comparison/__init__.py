@@ -19,7 +19,7 @@ from lockstep.comparison.result import Comparison, Curve, Rate, Row
 from lockstep.comparison.rows import make_row
 from lockstep.comparison.running import Outcome, Progress, run_worker
 from lockstep.comparison.verdict import Verdict
-from lockstep.errors import InputError, LockstepError, RunDirectoryError, unknown
+from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.files import disk_error, write_whole
 from lockstep.frameworks import environments, registry
 from lockstep.spec import OwnData, RunSpec
@@ -90,8 +90,7 @@ def compare(
 def _names(spec: RunSpec, frameworks: Iterable[str] | None) -> list[str]:
     names = list(dict.fromkeys(frameworks)) if frameworks is not None else environments.usable()
     for name in names:
-        if name not in registry.names():
-            raise unknown("framework", name, registry.names())
+        registry.check_known(name)
     if not names or (names == ["numpy"] and spec.precision == "float64"):
         raise InputError(
             "frameworks",

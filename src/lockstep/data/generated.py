@@ -14,7 +14,7 @@ from lockstep.data.grammar import write_sentences
 from lockstep.data.random import generator
 from lockstep.data.shapes import draw_shapes
 from lockstep.data.text import Text, make_text
-from lockstep.errors import InputError
+from lockstep.spec.checks import whole
 
 
 def images(
@@ -32,7 +32,7 @@ def images(
 
 
 def _images(split: str, count: int, seed: int) -> Examples:
-    _require_positive(f"num_{split}", count)
+    whole(f"num_{split}", count)
     chance = generator(seed, f"generated images: {split}")
     labels = chance.integers(0, 10, size=count).astype(np.int32)
     pictures = draw_shapes(labels, chance)
@@ -47,7 +47,7 @@ def text(num_characters: int = 60_000, seed: int = 0, max_tokens: int | None = N
     >>> len(made.tokens) >= 100, len(made.vocabulary), made.origin.edition
     (True, 28, 'generated, seed 0')
     """
-    _require_positive("num_characters", num_characters)
+    whole("num_characters", num_characters)
     raw = write_sentences(num_characters, generator(seed, "generated text"))
     return make_text(raw, origin_generated("text", seed, raw.encode()), max_tokens)
 
@@ -68,8 +68,8 @@ def regression(
     >>> made.x.shape, made.y.shape, made.origin.generated
     ((4, 5), (4, 1), True)
     """
-    _require_positive("num_examples", num_examples)
-    _require_positive("num_features", num_features)
+    whole("num_examples", num_examples)
+    whole("num_features", num_features)
     chance = generator(seed, "generated regression")
     weights = chance.standard_normal(num_features)
     weights /= np.linalg.norm(weights)
@@ -78,8 +78,3 @@ def regression(
     y = ((x * weights).sum(axis=1, keepdims=True) + noise * error) / np.sqrt(1 + noise**2)
     x, y = x.astype(dtype), y.astype(dtype)
     return Examples(x, y, origin_generated("regression", seed, x.tobytes(), y.tobytes()))
-
-
-def _require_positive(field: str, value: int) -> None:
-    if value < 1:
-        raise InputError(field, value, "must be at least 1", "Give a positive whole number.")

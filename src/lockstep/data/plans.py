@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data.random import generator
-from lockstep.errors import InputError, unknown
+from lockstep.errors import InputError
+from lockstep.spec.checks import one_of, whole
+from lockstep.spec.parts import ORDERS, SAMPLINGS
 
 Block = NDArray[np.int32]
 LARGEST = np.iinfo(np.int32).max
-ORDERS = ("shuffled", "in_order", "with_replacement")
-SAMPLINGS = ("sequential", "random")
 
 
 @dataclass(frozen=True)
@@ -40,10 +40,9 @@ class ExamplePlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require_count("num_examples", self.num_examples)
-        _require_count("batch_size", self.batch_size)
-        if self.order not in ORDERS:
-            raise unknown("data.order", self.order, ORDERS)
+        whole("num_examples", self.num_examples, most=LARGEST)
+        whole("batch_size", self.batch_size, most=LARGEST)
+        one_of("data.order", self.order, ORDERS)
         if self.batch_size > self.num_examples:
             raise InputError(
                 "batch_size",
@@ -55,8 +54,8 @@ class ExamplePlan:
     @property
     def num_batches(self) -> int:
         """Updates per epoch: the same in every epoch."""
-        whole, rest = divmod(self.num_examples, self.batch_size)
-        return whole + bool(rest and not self.drop_last)
+        full, rest = divmod(self.num_examples, self.batch_size)
+        return full + bool(rest and not self.drop_last)
 
     def epoch(self, epoch: int) -> list[Block]:
         """The rows of one epoch: the full batches as one int32 block (n, batch_size), then, if
@@ -67,10 +66,10 @@ class ExamplePlan:
         [0, 1, 2, 3, 4, 5]
         """
         rows = self._rows(epoch).astype(np.int32)
-        whole = self.num_examples // self.batch_size * self.batch_size
-        blocks = [rows[:whole].reshape(-1, self.batch_size)]
-        if whole < self.num_examples and not self.drop_last:
-            blocks.append(rows[whole:].reshape(1, -1))
+        full = self.num_examples // self.batch_size * self.batch_size
+        blocks = [rows[:full].reshape(-1, self.batch_size)]
+        if full < self.num_examples and not self.drop_last:
+            blocks.append(rows[full:].reshape(1, -1))
         return blocks
 
     def _rows(self, epoch: int) -> NDArray[np.integer]:
@@ -105,11 +104,10 @@ class WindowPlan:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _require_count("num_tokens", self.num_tokens)
-        _require_count("batch_size", self.batch_size)
-        _require_count("data.window", self.num_steps)
-        if self.sampling not in SAMPLINGS:
-            raise unknown("data.sampling", self.sampling, SAMPLINGS)
+        whole("num_tokens", self.num_tokens, most=LARGEST)
+        whole("batch_size", self.batch_size, most=LARGEST)
+        whole("data.window", self.num_steps, most=LARGEST)
+        one_of("data.sampling", self.sampling, SAMPLINGS)
         if self.num_steps > self.num_tokens // 2:
             raise InputError(
                 "data.window",
@@ -168,14 +166,6 @@ class WindowPlan:
         order = generator(self.seed, "batch order", epoch).permutation(num_windows)
         kept = order[: self.num_batches * self.batch_size]
         return offset + kept.reshape(-1, self.batch_size) * self.num_steps
-
-
-def _require_count(field: str, value: int) -> None:
-    whole = isinstance(value, int | np.integer) and not isinstance(value, bool)
-    if not whole or not 1 <= value <= LARGEST:
-        raise InputError(
-            field, value, f"is not a whole number from 1 to {LARGEST}", "Give a positive count."
-        )
 
 
 def batch_numbers(rows: np.ndarray) -> np.ndarray:

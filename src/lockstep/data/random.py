@@ -7,15 +7,14 @@ be had without drawing those before it. Python's `hash()` differs between proces
 from __future__ import annotations
 
 import hashlib
-import operator
 from functools import cache
 
 import numpy as np
 
-from lockstep.errors import InputError
+from lockstep.spec.checks import whole
 
 _WORD = 0xFFFFFFFF
-_LIMIT = 1 << 63
+_LARGEST = 2**63 - 1
 
 
 def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
@@ -43,12 +42,5 @@ def _purpose_words(purpose: str) -> tuple[int, ...]:
 
 
 def _words(field: str, value: int) -> list[int]:
-    try:
-        number = operator.index(value)
-    except TypeError:
-        number = -1
-    if isinstance(value, bool) or not 0 <= number < _LIMIT:
-        raise InputError(
-            field, value, "is not a whole number from 0 to 2**63 - 1", "Give one, such as 0."
-        )
+    number = whole(field, value, least=0, most=_LARGEST)
     return [number & _WORD, number >> 32]

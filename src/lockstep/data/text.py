@@ -17,6 +17,7 @@ from lockstep.data.examples import Origin, origin_of
 from lockstep.data.fetch import read
 from lockstep.data.files import Progress
 from lockstep.errors import InputError
+from lockstep.spec.checks import whole
 
 UNKNOWN = "<unk>"
 LETTERS = " abcdefghijklmnopqrstuvwxyz"
@@ -108,10 +109,8 @@ def make_text(raw: str, origin: Origin, max_tokens: int | None = None) -> Text:
     >>> text.vocabulary.decode(text.tokens), len(text.vocabulary)
     ('to b', 28)
     """
-    if max_tokens is not None and max_tokens < 1:
-        raise InputError(
-            "data.max_tokens", max_tokens, "must be at least 1", "Leave it out to keep all."
-        )
+    if max_tokens is not None:
+        whole("data.max_tokens", max_tokens)
     letters = preprocess(raw)
     vocabulary = build_vocabulary(letters)
     return Text(vocabulary.encode(letters[:max_tokens], "text"), vocabulary, origin)

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Any
 
-from lockstep.errors import InputError, unknown
+from lockstep.errors import InputError
 from lockstep.frameworks import environments
 from lockstep.parallel.algorithms import ALGORITHMS
 from lockstep.parallel.calibration import ITEMSIZE
 from lockstep.parallel.cost import Link
 from lockstep.parallel.splitting import check_num_devices
+from lockstep.spec.checks import one_of
 
 ENGINES = {"gloo": "torch", "xla": "jax"}  # the engines' own, and the framework that has each
 # each with the engines to compare with
@@ -27,8 +28,7 @@ def known_algorithms(transport: str) -> list[str]:
     >>> known_algorithms("local")[-2:]
     ['halving_doubling', 'xla']
     """
-    if transport not in TRANSPORTS:
-        raise unknown("transport", transport, TRANSPORTS)
+    one_of("transport", transport, tuple(TRANSPORTS))
     return [*ALGORITHMS, *TRANSPORTS[transport]]
 
 
@@ -55,8 +55,7 @@ class Bench:
     def __post_init__(self) -> None:
         known = known_algorithms(self.transport)
         for name in self.algorithms:
-            if name not in known:
-                raise unknown("algorithm", name, known)
+            one_of("algorithm", name, known)
         for size in self.sizes:
             if size < ITEMSIZE or size % ITEMSIZE:
                 problem = f"is no whole number of float32, {ITEMSIZE} bytes each"

@@ -129,13 +129,7 @@ def as_schedule(value: AnySchedule | float | str | Mapping[str, Any]) -> AnySche
     ...     "base": 0.3})
     True
     """
-    if isinstance(value, Schedule | ReduceOnPlateau):
-        return value
-    if isinstance(value, str):
-        return parse_schedule(value)
-    if isinstance(value, Mapping):
-        return schedule_from_dict(value)
-    return _as_part(value)
+    return parse_schedule(value) if isinstance(value, str) else _as_part(value)
 
 
 def _as_part(value: object) -> AnySchedule:

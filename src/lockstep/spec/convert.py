@@ -151,7 +151,7 @@ def coerce(field: str, value: object, hint: Any) -> Any:
     >>> coerce("model.hiddens", "64,32", tuple[int, ...])
     (64, 32)
     """
-    if isinstance(hint, types.GenericAlias) or typing.get_origin(hint) is tuple:
+    if typing.get_origin(hint) is tuple:
         parts: Any = value
         if isinstance(value, str):
             parts = [part.strip() for part in value.strip(" []()").split(",")]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lockstep.errors import InputError, unknown
+from lockstep.errors import InputError
 from lockstep.experiments.ways_to_split.division import most_parts
 from lockstep.models.lenet import LeNetModel
 from lockstep.parallel.splitting import check_num_devices
+from lockstep.spec.checks import one_of, whole
+from lockstep.spec.parts import POOLINGS, SOURCES
+from lockstep.spec.run import PRECISIONS
 
 ONE, DATA, WITHIN, LAYERS = "one device", "by data", "within layers", "by layers"
 WAYS = (DATA, WITHIN, LAYERS)
-POOLINGS = ("max", "avg")
-PRECISIONS = ("float32", "float64")
-SOURCES = ("real", "generated")
 # of the plain SGD that follows every gradient, so that each way walks a path: at larger rates two
 # float32 runs with max-pooling part after some twenty steps, whatever one does
 LR = 0.02
@@ -45,15 +45,13 @@ layers. Give at most 6.
     def __post_init__(self) -> None:
         check_num_devices(self.devices)
         for field in ("batch_size", "micro_batches", "steps"):
-            value = getattr(self, field)
-            if value < 1:
-                raise InputError(field, value, "must be at least 1", "Give a whole number.")
-        _check_known("pooling", self.pooling, POOLINGS)
-        _check_known("precision", self.precision, PRECISIONS)
+            whole(field, getattr(self, field))
+        one_of("pooling", self.pooling, POOLINGS)
+        one_of("precision", self.precision, PRECISIONS)
         for way in self.ways:
-            _check_known("ways", way, WAYS)
+            one_of("ways", way, WAYS)
         if self.data:
-            _check_known("data", self.data, SOURCES)
+            one_of("data", self.data, SOURCES)
         self._check_limits()
 
     @property
@@ -85,8 +83,3 @@ def file_name(what: str, way: str, rank: int) -> str:
     'gradient-by-data-1.npz'
     """
     return f"{what}-{way.replace(' ', '-')}-{rank}.npz"
-
-
-def _check_known(field: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise unknown(field, value, known)

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.errors import unknown
 from lockstep.frameworks.numpy import autodiff, windows
 from lockstep.frameworks.numpy.autodiff import Var, backward, node, value_of
+from lockstep.spec.checks import one_of
+from lockstep.spec.run import PRECISIONS
 
 Array = Any
 Axis = int | tuple[int, ...] | None
@@ -37,8 +38,7 @@ class NumpyOps:
     fused: Mapping[str, Callable[..., Any]]
 
     def __init__(self, precision: str) -> None:
-        if precision not in ("float32", "float64"):
-            raise unknown("precision", precision, ["float32", "float64"])
+        one_of("precision", precision, PRECISIONS)
         self.precision = precision
         self.fused = {}
         self._dtype = np.dtype(precision)
