@@ -11,10 +11,11 @@ from lockstep.errors import InputError
 from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.lenet import Convolution, LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 Convert = Callable[[np.ndarray], np.ndarray]
+LayerEntries = Callable[[str, str, str], "list[Entry]"]  # of weights, bias and native name
 
 
 def same(array: np.ndarray) -> np.ndarray:
@@ -43,6 +44,16 @@ def turned_gates(array: np.ndarray) -> np.ndarray:
     return gates_exchanged(turned(array))
 
 
+def kernel_last(array: np.ndarray) -> np.ndarray:
+    """Canonical (out, in, height, width) -> native (height, width, in, out)."""
+    return np.ascontiguousarray(array.transpose(2, 3, 1, 0))
+
+
+def kernel_first(array: np.ndarray) -> np.ndarray:
+    """Native (height, width, in, out) -> canonical (out, in, height, width)."""
+    return np.ascontiguousarray(array.transpose(3, 2, 0, 1))
+
+
 @dataclass(frozen=True)
 class Entry:
     """One array's two names, and how it gets from canonical to native and back."""
@@ -51,6 +62,16 @@ class Entry:
     native: str
     there: Convert = same
     back: Convert = same
+
+
+def same_entries(w: str, b: str, native: str) -> list[Entry]:
+    """A layer with arrays as ours, `weight` and `bias`."""
+    return [Entry(w, f"{native}.weight"), Entry(b, f"{native}.bias")]
+
+
+def turned_entries(w: str, b: str, native: str) -> list[Entry]:
+    """A dense layer with `weight` (out, in), and `bias`."""
+    return [Entry(w, f"{native}.weight", turned, turned), Entry(b, f"{native}.bias")]
 
 
 @dataclass(frozen=True)
@@ -106,15 +127,17 @@ def model_layout(
     model: Model,
     form: str,
     *,
-    dense: Callable[[str, str, str], list[Entry]],
+    dense: LayerEntries,
+    convolution: LayerEntries = same_entries,
     nth: Callable[[int], str],
-    lenet: Callable[[str], Layout],
+    lenet: Mapping[str, str],
     recurrent: Callable[[RecurrentNet], Layout],
 ) -> Layout:
     """The layout of a model in the `form` of a framework: torch.nn, Keras ...
 
-    `dense(w, b, native)` gives the entries of a dense layer, `nth(i)` the native name of the i-th
-    (from 1), `lenet(pooling)` and `recurrent(model)` the layouts of the others.
+    `dense(w, b, native)` gives the entries of a dense layer, `convolution` those of a convolution;
+    `nth(i)` is the native name of the i-th dense layer (from 1), `lenet` has those of LeNet's
+    layers, and `recurrent(model)` is the layout of the rest.
     """
     match model:
         case LinearNet():
@@ -122,8 +145,14 @@ def model_layout(
         case MLPNet(sizes):
             numbers = range(1, len(sizes))
             return Layout(tuple(e for i in numbers for e in dense(f"w{i}", f"b{i}", nth(i))))
-        case LeNetModel(pooling):
-            return lenet(pooling)
+        case LeNetModel():
+            parts = [
+                (convolution if isinstance(layer, Convolution) else dense)(
+                    f"{layer.name}_w", f"{layer.name}_b", lenet[layer.name]
+                )
+                for layer in model.layers
+            ]
+            return Layout(tuple(entry for part in parts for entry in part))
         case RecurrentNet():
             return recurrent(model)
     raise InputError("model", type(model).__name__, f"has no {form} form", "Use --style scratch.")

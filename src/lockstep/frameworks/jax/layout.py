@@ -9,10 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lockstep.frameworks.layout import Entry, Layout, model_layout
+from lockstep.frameworks.layout import Entry, Layout, kernel_first, kernel_last, model_layout
 from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
 from lockstep.models.recurrent import RecurrentNet
+
+LENET = {
+    "conv1": "conv1",
+    "conv2": "conv2",
+    "fc1": "dense/fc1",
+    "fc2": "dense/fc2",
+    "fc3": "dense/fc3",
+}
 
 
 def layout(model: Model) -> Layout:
@@ -22,7 +30,8 @@ def layout(model: Model) -> Layout:
         "Flax",
         dense=_dense,
         nth=lambda i: f"fc{i}",
-        lenet=_lenet,
+        convolution=_convolution,
+        lenet=LENET,
         recurrent=_recurrent,
     )
 
@@ -31,14 +40,8 @@ def _dense(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
 
 
-def _lenet(pooling: str) -> Layout:
-    entries = []
-    for i in (1, 2):
-        entries.append(Entry(f"conv{i}_w", f"conv{i}/kernel", _kernel, _kernel_back))
-        entries.append(Entry(f"conv{i}_b", f"conv{i}/bias"))
-    for i in range(1, 4 if pooling == "max" else 3):
-        entries += _dense(f"fc{i}_w", f"fc{i}_b", f"dense/fc{i}")
-    return Layout(tuple(entries))
+def _convolution(w: str, b: str, native: str) -> list[Entry]:
+    return [Entry(w, f"{native}/kernel", kernel_last, kernel_first), Entry(b, f"{native}/bias")]
 
 
 def _recurrent(model: RecurrentNet) -> Layout:
@@ -71,11 +74,3 @@ class SplitLayout(Layout):
         name, left, right, _ = self.split
         whole = np.concatenate([arrays[left], arrays[right]], axis=1)
         return super().from_native(arrays) | {name: whole}
-
-
-def _kernel(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(2, 3, 1, 0))  # OIHW -> HWIO
-
-
-def _kernel_back(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(3, 2, 0, 1))  # HWIO -> OIHW

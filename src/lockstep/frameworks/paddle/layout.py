@@ -7,14 +7,17 @@ GRU's gates in the order r, z, c, and saves them under two names: its own and it
 from __future__ import annotations
 
 from lockstep.frameworks.layout import (
-    Entry,
     Layout,
     model_layout,
     recurrent_layout,
     refuse_reset_before,
+    same_entries,
 )
 from lockstep.models import Model
 from lockstep.models.recurrent import RecurrentNet
+
+# with ReLU, pooling and Flatten between them
+LENET = {"conv1": "0", "conv2": "3", "fc1": "7", "fc2": "9", "fc3": "11"}
 
 
 def layout(model: Model) -> Layout:
@@ -22,23 +25,11 @@ def layout(model: Model) -> Layout:
     return model_layout(
         model,
         "paddle.nn",
-        dense=_linear,
+        dense=same_entries,
         nth=lambda i: f"{2 * i - 1}",
-        lenet=_lenet,
+        lenet=LENET,
         recurrent=_recurrent,
     )
-
-
-def _linear(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}.weight"), Entry(b, f"{native}.bias")]
-
-
-def _lenet(pooling: str) -> Layout:
-    entries = [*_linear("conv1_w", "conv1_b", "0"), *_linear("conv2_w", "conv2_b", "3")]
-    # convolution, ReLU and pooling twice, and Flatten are 0 to 6
-    for i in range(1, 4 if pooling == "max" else 3):
-        entries += _linear(f"fc{i}_w", f"fc{i}_b", f"{5 + 2 * i}")
-    return Layout(tuple(entries))
 
 
 def _recurrent(model: RecurrentNet) -> Layout:
@@ -47,4 +38,4 @@ def _recurrent(model: RecurrentNet) -> Layout:
     # the one parameter is saved under the layer's name and its cell's
     twice = {own: (f"layer.{n}_l0", f"layer.0.cell.{n}") for own, n in names.items()}
     layer = recurrent_layout(model, twice)
-    return layer.with_entries(*_linear("w_out", "b_out", "output"))
+    return layer.with_entries(*same_entries("w_out", "b_out", "output"))

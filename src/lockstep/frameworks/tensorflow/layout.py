@@ -6,53 +6,49 @@ gates are z, r, h as ours. Names are the paths of its variables.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from lockstep.frameworks.layout import Entry, Layout, model_layout
+from lockstep.frameworks.layout import Entry, Layout, kernel_first, kernel_last, model_layout
 from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
+from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
 
 
 def layout(model: Model) -> Layout:
     """The layout of the Keras form of a model."""
-    return model_layout(
+    found = model_layout(
         model,
         "Keras",
         dense=_dense,
+        convolution=_convolution,
         nth=lambda i: f"fc{i}",
-        lenet=_lenet,
+        lenet={name: name for name in ("conv1", "conv2", "fc1", "fc2", "fc3")},
         recurrent=_recurrent,
     )
+    if not isinstance(model, LeNetModel):
+        return found
+    return Layout(tuple(_with_channels_last(entry, model.pooling) for entry in found.entries))
 
 
 def _dense(w: str, b: str, native: str) -> list[Entry]:
     return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
 
 
-def _lenet(pooling: str) -> Layout:
-    # what the first dense layer sees: (C, H, W)
-    image, num_dense = ((16, 5, 5), 3) if pooling == "max" else ((50, 4, 4), 2)
-    entries = []
-    for i in (1, 2):
-        entries.append(Entry(f"conv{i}_w", f"conv{i}/kernel", _kernel, _kernel_back))
-        entries.append(Entry(f"conv{i}_b", f"conv{i}/bias"))
-    first = partial(_channels_last, image=image), partial(_channels_first, image=image)
-    entries += [Entry("fc1_w", "fc1/kernel", *first), Entry("fc1_b", "fc1/bias")]
-    for i in range(2, num_dense + 1):
-        entries += _dense(f"fc{i}_w", f"fc{i}_b", f"fc{i}")
-    return Layout(tuple(entries))
+def _convolution(w: str, b: str, native: str) -> list[Entry]:
+    return [Entry(w, f"{native}/kernel", kernel_last, kernel_first), Entry(b, f"{native}/bias")]
 
 
-def _kernel(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(2, 3, 1, 0))  # OIHW -> HWIO
-
-
-def _kernel_back(array: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(array.transpose(3, 2, 0, 1))  # HWIO -> OIHW
+def _with_channels_last(entry: Entry, pooling: str) -> Entry:
+    """The first dense layer of LeNet sees the channels last."""
+    if entry.canonical != "fc1_w":
+        return entry
+    image = (16, 5, 5) if pooling == "max" else (50, 4, 4)  # (C, H, W)
+    there, back = partial(_channels_last, image=image), partial(_channels_first, image=image)
+    return replace(entry, there=there, back=back)
 
 
 def _channels_last(array: np.ndarray, image: tuple[int, int, int]) -> np.ndarray:
