@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
+SEEDS_APART = 1_000_003  # between the first steps of neighbouring seeds: they draw apart
+
 
 class NativeModule(Protocol):
     """A framework's own layers with its own optimizer. All names are native ones; slots are keyed
@@ -35,10 +37,11 @@ class NativeModule(Protocol):
         """Copies of the weights and slots."""
 
     def gradient(
-        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int
     ) -> tuple[Array, Weights, Weights]:
         """In training mode, loss(outputs) of a batch, the new carry, and the gradient of every
-        trained parameter (zeros for one that was not used), all detached."""
+        trained parameter (zeros for one that was not used), all detached. `seed`, another one for
+        each step, is for what draws random numbers itself: a resumed run draws the same."""
 
     def update(self, grads: Weights, lr: float) -> None:
         """One step of the optimizer along these gradients."""
@@ -96,7 +99,8 @@ class ModuleProgram:
             losses = self._task.loss(self._ops, outputs, y)
             return mean(self._ops, losses, part.weights(self._ops))
 
-        found = self._module.gradient(loss, x, start, step)
+        seed = self._spec.seed * SEEDS_APART + step
+        found = self._module.gradient(loss, x, start, seed)
         value, after, grads = self._share.sum(*found)
         grads, norm = clip(self._ops, self._spec.optimizer, grads)
         self._module.update(grads, lr)

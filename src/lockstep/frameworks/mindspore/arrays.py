@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mindspore import Tensor
 
+from lockstep.frameworks import trees
+
 if TYPE_CHECKING:
     from lockstep.frameworks.mindspore.ops import MindSporeOps
 
@@ -140,8 +142,4 @@ def _part_text(part: Any) -> str:
 
 def mapped(function: Callable[[Array], Any], tree: Any) -> Any:
     """Dicts, lists and tuples with function(array) in the place of each array."""
-    if isinstance(tree, dict):
-        return {name: mapped(function, value) for name, value in tree.items()}
-    if isinstance(tree, tuple | list):
-        return type(tree)(mapped(function, value) for value in tree)
-    return function(tree) if isinstance(tree, Array) else tree
+    return trees.mapped(function, Array, tree)

@@ -84,7 +84,7 @@ class MindSporeModule:
     def __init__(
         self, ops: MindSporeOps, cell: nn.Cell, call: concise.Call, spec: RunSpec, draws: bool
     ) -> None:
-        self._ops, self._cell, self._call, self._spec, self._draws = ops, cell, call, spec, draws
+        self._ops, self._cell, self._call, self._draws = ops, cell, call, draws
         # loops over time are three times as fast as graphs, which take a quarter minute to compile;
         # other layers are no faster
         self.compiles = isinstance(cell, concise.LanguageModel)
@@ -103,11 +103,11 @@ class MindSporeModule:
         return copies(self._ops, self._all), self.optimizer.extract()
 
     def gradient(
-        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int
     ) -> tuple[Array, Weights, Weights]:
         self._cell.set_train()
         if self._draws:
-            _seed((self._spec.seed * 1_000_003 + step) % 2**32)
+            _set_seed(seed % 2**32)
         kept = []
 
         def scalar() -> ms.Tensor:
@@ -133,8 +133,8 @@ class MindSporeModule:
         return Array(self._ops, outputs), {n: Array(self._ops, t) for n, t in new.items()}
 
 
-def _seed(seed: int) -> None:
-    """A cell that draws for itself draws the same after a resume."""
+def _set_seed(seed: int) -> None:
+    """For what a cell draws for itself."""
     numpys = np.random.get_state()
     ms.set_seed(seed)  # seeds NumPy too
     np.random.set_state(numpys)

@@ -104,11 +104,10 @@ class MxnetModule:
         return weights, slots
 
     def gradient(
-        self, loss: Callable[[Array], Array], x: Array, carry: Weights, step: int
+        self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int
     ) -> tuple[Array, Weights, Weights]:
         if self._own:
-            # a block that draws for itself draws the same after a resume
-            mx.random.seed((self._spec.seed * 1_000_003 + step) % 2**31)
+            mx.random.seed(seed % 2**31)
             for parameter in self._trained.values():
                 parameter.grad()[:] = 0  # zero_grad() is refused for mx.np arrays
         with autograd.record():

@@ -12,6 +12,7 @@ from lockstep.frameworks.mxnet.operators import use_numpy_operators
 from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
 from lockstep.frameworks.mxnet.recording import Recording, compile_function
 from lockstep.frameworks.protocol import Array, Weights
+from lockstep.frameworks.trees import detached
 
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 
@@ -179,14 +180,6 @@ class MxnetOps:
             with autograd.record():
                 value, aux = run(leaves, *args)
             value.backward()
-            return (value.detach(), _detached(aux)), grads
+            return (value.detach(), detached(mx.np.ndarray, aux)), grads
 
         return with_gradient
-
-
-def _detached(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _detached(value) for name, value in tree.items()}
-    if isinstance(tree, tuple | list):
-        return type(tree)(_detached(value) for value in tree)
-    return tree.detach() if isinstance(tree, mx.np.ndarray) else tree

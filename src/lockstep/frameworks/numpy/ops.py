@@ -14,6 +14,7 @@ import numpy as np
 
 from lockstep.frameworks.numpy import autodiff, windows
 from lockstep.frameworks.numpy.autodiff import Var, backward, node, value_of
+from lockstep.frameworks.trees import mapped
 from lockstep.spec.checks import one_of
 from lockstep.spec.run import PRECISIONS
 
@@ -270,7 +271,7 @@ class NumpyOps:
                 name: found[id(leaf)] if id(leaf) in found else np.zeros_like(leaf.value)
                 for name, leaf in leaves.items()
             }
-            return (self.floating(value_of(scalar)), _detached(aux)), grads
+            return (self.floating(value_of(scalar)), mapped(value_of, Var, aux)), grads
 
         return both
 
@@ -303,13 +304,3 @@ def _cut_back(
     """For each x the rule that cuts its own part out of g, along an axis."""
     for x, cut in zip(xs, cuts, strict=True):
         yield x, itemgetter((slice(None),) * axis + (cut,))
-
-
-def _detached(tree: Any) -> Any:
-    """A Var, or dicts, lists and tuples of them, as plain arrays."""
-    if isinstance(tree, dict):
-        return {name: _detached(each) for name, each in tree.items()}
-    if isinstance(tree, (list, tuple)):
-        parts = [_detached(each) for each in tree]
-        return type(tree)(*parts) if hasattr(tree, "_fields") else type(tree)(parts)
-    return value_of(tree)

@@ -70,7 +70,7 @@ class PaddleModule:
     """A Layer and its optimizer; `draws` says that it may draw random numbers itself."""
 
     def __init__(self, layer: Layer, call: concise.Call, spec: RunSpec, draws: bool) -> None:
-        self._layer, self._call, self._spec, self._draws = layer, call, spec, draws
+        self._layer, self._call, self._draws = layer, call, draws
         self._parameters = concise.trained(layer)
         own = self._parameters.values()
         self._optimizer = concise.optimizer(list(own), spec.optimizer)
@@ -97,10 +97,10 @@ class PaddleModule:
         return _copies(self._arrays), _copies(self._slots)
 
     def gradient(
-        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, step: int
+        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, seed: int
     ) -> tuple[Tensor, Weights, Weights]:
         self._layer.train()
-        with _drawing(self._spec.seed * 1_000_003 + step if self._draws else None):
+        with _drawing(seed if self._draws else None):
             outputs, carry = self._call(self._layer, x, carry)
         value = loss(outputs)
         return value.detach(), {n: t.detach() for n, t in carry.items()}, self._grads(value)
@@ -138,7 +138,7 @@ def _power(base: float, exponent: int, like: Tensor) -> np.ndarray:
 
 @contextmanager
 def _drawing(seed: int | None) -> Iterator[None]:
-    """A layer that draws for itself draws the same after a resume, and leaves no trace."""
+    """What a layer draws for itself follows from the seed, and leaves no trace."""
     before: Any = paddle.get_rng_state() if seed is not None else None
     try:
         if seed is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from lockstep.frameworks.paddle.gru import fused_symbol_gru
 from lockstep.frameworks.paddle.quiet import Tensor, paddle
 from lockstep.frameworks.protocol import Array, Weights
+from lockstep.frameworks.trees import detached
 
 F = paddle.nn.functional
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
@@ -163,7 +164,7 @@ class PaddleOps:
                 n: paddle.zeros_like(w) if g is None else g
                 for (n, w), g in zip(weights.items(), grads, strict=True)
             }
-            return (value.detach(), _detached(aux)), named
+            return (value.detach(), detached(Tensor, aux)), named
 
         return with_gradient
 
@@ -172,11 +173,3 @@ def _leaf(weight: Tensor) -> Tensor:
     leaf = weight.detach()
     leaf.stop_gradient = False
     return leaf
-
-
-def _detached(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _detached(value) for name, value in tree.items()}
-    if isinstance(tree, tuple | list):
-        return type(tree)(_detached(value) for value in tree)
-    return tree.detach() if isinstance(tree, Tensor) else tree

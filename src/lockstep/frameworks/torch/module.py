@@ -92,12 +92,11 @@ class TorchModule:
         return weights, slots
 
     def gradient(
-        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, step: int
+        self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, seed: int
     ) -> tuple[Tensor, Weights, Weights]:
         self._module.train()
         with torch.random.fork_rng([], enabled=self._draws):
-            if self._draws:  # a module that draws for itself draws the same after a resume
-                seed = self._spec.seed * 1_000_003 + step
+            if self._draws:
                 torch.default_generator.manual_seed(seed % 2**63)
             outputs, carry = self._call(self._module, x, carry)
         value = loss(outputs)

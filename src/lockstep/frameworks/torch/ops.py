@@ -13,6 +13,7 @@ from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.torch.average import fused_conv_avg_pool
 from lockstep.frameworks.torch.convolution import fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
+from lockstep.frameworks.trees import detached
 
 Tensor = torch.Tensor
 FUSED: Mapping[str, Callable[..., Any]] = {
@@ -158,14 +159,6 @@ class TorchOps:
                 n: torch.zeros_like(w) if g is None else g
                 for (n, w), g in zip(leaves.items(), grads, strict=True)
             }
-            return (value.detach(), _detached(aux)), named
+            return (value.detach(), detached(Tensor, aux)), named
 
         return with_gradient
-
-
-def _detached(tree: Any) -> Any:
-    if isinstance(tree, dict):
-        return {name: _detached(value) for name, value in tree.items()}
-    if isinstance(tree, tuple | list):
-        return type(tree)(_detached(value) for value in tree)
-    return tree.detach() if isinstance(tree, Tensor) else tree
