@@ -59,6 +59,7 @@ def test_the_killed_one_is_named_and_not_those_it_took_along(
             os.kill(os.getpid(), signal.SIGKILL)
         raise RuntimeError("lost my neighbour")
     """
+    (tmp_path / "worker-2.log").write_text("words of an earlier one\n")  # whose log it adds to
     expected = r"^rank 2 was ended by SIGKILL\.\n  the last words$"
     with pytest.raises(WorkerError, match=expected):
         told(make_commands(code, 3), tmp_path)

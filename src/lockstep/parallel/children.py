@@ -68,6 +68,8 @@ class Workers:
         self._readers: list[threading.Thread] = []
         self._heard: list[float] = []  # when each told something last
         self._open: set[int] = set()  # those that may still tell something
+        # where each one's words begin: a run that is resumed adds to the log it has
+        self._log_starts = [_size(self._log(index)) for index in range(len(commands))]
 
     @property
     def pids(self) -> list[int]:
@@ -173,9 +175,9 @@ class Workers:
             return None
 
     def _error(self, index: int, status: str, what: str, code: int = 2) -> WorkerError:
-        command, log = self._commands[index], self._log(index)
+        command, log, start = self._commands[index], self._log(index), self._log_starts[index]
         message = f"{what}; see {log}." if command.log else f"{what}."
-        return WorkerError(command.name, status, message, last_lines(log), code)
+        return WorkerError(command.name, status, message, last_lines(log, start=start), code)
 
     def _log(self, index: int) -> Path:
         return self._commands[index].log or self._folder / f"worker-{index}.log"
@@ -215,13 +217,17 @@ def ask(command: Command, timeout: float) -> dict[str, Any]:
     return answer
 
 
-def last_lines(log: Path, count: int = LOG_LINES) -> tuple[str, ...]:
-    """The last lines of a worker's log that say something."""
+def last_lines(log: Path, count: int = LOG_LINES, start: int = 0) -> tuple[str, ...]:
+    """The last lines of a worker's log, from byte `start` on, that say something."""
     try:
-        text = log.read_bytes()[-20_000:].decode("utf-8", "replace")
+        text = log.read_bytes()[start:][-20_000:].decode("utf-8", "replace")
     except OSError:
         return ()
     return tuple([line.rstrip() for line in text.splitlines() if line.strip()][-count:])
+
+
+def _size(log: Path) -> int:
+    return log.stat().st_size if log.exists() else 0
 
 
 def _start(command: Command, log: Path) -> subprocess.Popen[bytes]:
