@@ -153,16 +153,17 @@ def _print(results: Results) -> None:
 
 def _cells(row: Measurement, rows: list[Measurement]) -> list[str]:
     from lockstep.parallel.quantities import format_size
+    from lockstep.report.text import milliseconds
 
     low, high = row.spread
     first = rows[0].median
     return [
         _words_of(row.algorithm),
-        _milliseconds(row.median),
-        f"{_milliseconds(low)} to {_milliseconds(high)}",
+        milliseconds(row.median),
+        f"{milliseconds(low)} to {milliseconds(high)}",
         "" if row.sent is None else format_size(row.sent),
         "" if row.rounds is None else str(row.rounds),
-        "" if row.predicted is None else _milliseconds(row.predicted),
+        "" if row.predicted is None else milliseconds(row.predicted),
         f"{first / row.median:.2f}" if row.median else "",
     ]
 
@@ -171,23 +172,17 @@ def _words_of(algorithm: str) -> str:
     return algorithm.replace("_", " ")
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
-
-
 def _facts(results: Results) -> Iterator[str]:
     """How to read the tables."""
+    from lockstep.parallel.quantities import format_bandwidth
+
     bench = results.bench
     yield f"\ntimes are medians of {bench.repeats}; speed-up: over {_words_of(bench.algorithms[0])}"
     for devices, link in results.links.items():
-        alone, shared = _rate(link.bandwidth), _rate(link.shared)
+        alone, shared = format_bandwidth(link.bandwidth), format_bandwidth(link.shared)
         yield (
             f"{devices} devices: latency {link.latency * 1e6:.0f} us, {alone} for one, {shared} "
-            f"for all together, adding {_rate(link.adding)}"
+            f"for all together, adding {format_bandwidth(link.adding)}"
         )
     if bench.bandwidth < math.inf:
-        yield f"each device behind a link of {_rate(bench.bandwidth)}, both ways"
-
-
-def _rate(value: float) -> str:
-    return f"{value / 1e9:.3g} GB/s" if value < math.inf else "at no cost"
+        yield f"each device behind a link of {format_bandwidth(bench.bandwidth)}, both ways"

@@ -6,9 +6,10 @@ Prints and nothing else; the work is done in `lockstep.data`, imported only when
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from typing import TYPE_CHECKING, Any
+
+from lockstep.cli.output import print_json
 
 if TYPE_CHECKING:
     from lockstep.data import Attempt, Found, Source
@@ -58,7 +59,7 @@ def _list(args: argparse.Namespace) -> int:
             }
         )
     if args.json:
-        _print_json(rows)
+        print_json(rows)
         return 0
     _print_table(
         ("name", "title", "here", "edition", "path"),
@@ -96,7 +97,7 @@ def _fetch(args: argparse.Namespace) -> int:
             for path in found.paths:
                 print(f"  {path}")
     if args.json:
-        _print_json(rows)
+        print_json(rows)
     for failure in failures:
         print(failure, file=sys.stderr)
     return 2 if failures else 0
@@ -112,7 +113,7 @@ def _verify(args: argparse.Namespace) -> int:
     good = any(row["state"] == "good" for row in rows)
     bad = any(row["state"] == "bad" for row in rows)
     if args.json:
-        _print_json(rows)
+        print_json(rows)
     else:
         columns = ("name", "place", "state", "edition", "detail")
         _print_table(columns, [tuple(row.get(column, "") for column in columns) for row in rows])
@@ -148,10 +149,6 @@ def _result_row(source: Source, result: Found | Attempt) -> dict[str, Any]:
 
 def _note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2))
 
 
 def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:

@@ -42,8 +42,7 @@ class Verdict:
     """One quantity against the oracle. `step` is the first beyond tolerance, None if there is none.
 
     Parameters are looked at before the first step and after the last: their `step` is the number of
-    updates made. `where` names the
-    step or array of the largest deviation.
+    updates made. `where` names the step or array of the largest deviation.
     """
 
     quantity: str

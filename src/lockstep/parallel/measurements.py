@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Any
@@ -76,6 +77,18 @@ class Bench:
         return [name for name in self.algorithms if name in ALGORITHMS]
 
 
+def middle_half(times: Sequence[float]) -> tuple[float, float]:
+    """The bounds of the middle half of the times.
+
+    >>> middle_half((1.0, 2.0, 3.0, 4.0, 5.0)), middle_half((2.5,))
+    ((2.0, 4.0), (2.5, 2.5))
+    """
+    if len(times) < 2:
+        return times[0], times[0]
+    low, _, high = quantiles(times, n=4, method="inclusive")
+    return low, high
+
+
 @dataclass(frozen=True)
 class Measurement:
     """One algorithm on one size over one number of devices. `seconds` has one time per repeat, that
@@ -96,15 +109,8 @@ class Measurement:
 
     @property
     def spread(self) -> tuple[float, float]:
-        """The middle half of the times.
-
-        >>> Measurement(4, 2, "ring", (1.0, 2.0, 3.0, 4.0, 5.0)).spread
-        (2.0, 4.0)
-        """
-        if len(self.seconds) < 2:
-            return self.seconds[0], self.seconds[0]
-        low, _, high = quantiles(self.seconds, n=4, method="inclusive")
-        return low, high
+        """The middle half of the times."""
+        return middle_half(self.seconds)
 
 
 @dataclass(frozen=True)

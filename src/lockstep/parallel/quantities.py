@@ -64,6 +64,15 @@ def format_size(num_bytes: int) -> str:
     return f"{num_bytes / SIZES[unit]:.3g} {unit}"
 
 
+def format_bandwidth(value: float) -> str:
+    """About: three digits, in GB/s.
+
+    >>> format_bandwidth(3.125e9), format_bandwidth(math.inf)
+    ('3.12 GB/s', 'unlimited')
+    """
+    return f"{value / 1e9:.3g} GB/s" if value < math.inf else "unlimited"
+
+
 def _parse(text: str, field: str, units: dict[str, float] | dict[str, int], remedy: str) -> float:
     found = re.fullmatch(r"([0-9]*\.?[0-9]+(?:e[0-9]+)?)\s*([A-Za-z]*)", text.strip())
     if not found:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,8 +96,6 @@ def _problems(comparison: Comparison) -> str:
 
 
 def _explained(comparison: Comparison) -> str:
-    from html import escape
-
     text = (
         "The oracle is NumPy in float64. Deviations are relative to its value at the same step; "
         "parameters are compared at the end, by the largest entry of each array."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import io
 import re
 from pathlib import Path
@@ -173,8 +174,6 @@ def figure_svg(figure: Figure, prefix: str, label: str) -> str:
     `prefix` keeps the ids of several figures apart; `label` says what it shows, for those who
     cannot see it.
     """
-    import html
-
     svg = _rendered(figure, "svg").decode()
     svg = svg[svg.index("<svg") :]
     svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from lockstep.errors import MissingError
 from lockstep.files import write_whole
 from lockstep.report.page_style import CSS
-from lockstep.report.tables import run_facts
-from lockstep.report.text import metric, words
+from lockstep.report.tables import epoch_rows, run_facts
+from lockstep.report.text import words
 from lockstep.schedules import Schedule, format_schedule
 
 if TYPE_CHECKING:
@@ -167,13 +167,6 @@ def write_run_page(directory: RunDirectory, history: History) -> Path:
     return path
 
 
-def _epochs(history: History, count: int = 12) -> str:
-    every = -(-len(history.epochs) // count)
-    chosen = history.epochs[::-1][:: max(1, every)][::-1]
-    names = list(dict.fromkeys(name for event in chosen for name in event.metrics))
-    rows = [
-        [str(e.epoch + 1), f"{e.step:,}"]
-        + [metric(n, e.metrics[n]) if n in e.metrics else "" for n in names]
-        for e in chosen
-    ]
-    return table(["epoch", "step", *map(words, names)], rows) if rows else ""
+def _epochs(history: History) -> str:
+    head, *rows = epoch_rows(history)
+    return table(head, rows) if rows else ""

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, TextIO
 
 from rich.table import Table
 
-from lockstep.parallel.quantities import format_size
+from lockstep.parallel.quantities import format_bandwidth, format_size
 from lockstep.parallel.scaling import fastest
 from lockstep.parallel.scaling_overlap import WAYS, fill_buckets
 from lockstep.report.tables import console, table
+from lockstep.report.text import milliseconds
 
 if TYPE_CHECKING:
     from lockstep.parallel.scaling import Network, Row
@@ -71,18 +72,14 @@ def _facts(forecast: Forecast) -> Iterator[str]:
 
 def _link(network: Network) -> str:
     link, hosts = network.link, network.hosts
-    text = f"{_rate(link.bandwidth)}, latency {1e6 * link.latency:.3g} us"
+    text = f"{format_bandwidth(link.bandwidth)}, latency {1e6 * link.latency:.3g} us"
     if link.adding < math.inf:
-        text += f", adding {_rate(link.adding)}"
+        text += f", adding {format_bandwidth(link.adding)}"
     if link.shared < math.inf:
-        text += f", {_rate(link.shared)} for all together"
+        text += f", {format_bandwidth(link.shared)} for all together"
     if hosts.per_host > 1:
-        text += f"; {hosts.per_host} devices share it, {_rate(hosts.inner)} between them"
+        text += f"; {hosts.per_host} devices share it, {format_bandwidth(hosts.inner)} between them"
     return text
-
-
-def _rate(value: float) -> str:
-    return f"{value / 1e9:.3g} GB/s" if value < math.inf else "unlimited"
 
 
 def forecast_table(rows: Sequence[Row]) -> Table:
@@ -159,14 +156,6 @@ def _held_against(figure: Figure, row: Row) -> tuple[str, str]:
     """What the model says, and by how many points that is more than was published."""
     during = row.efficiency(DURING)
     return percent(during), f"{100 * (during - figure.efficiency):+.1f}"
-
-
-def milliseconds(seconds: float) -> str:
-    """
-    >>> milliseconds(0.0123456), milliseconds(2.5), milliseconds(3e-6)
-    ('12.3 ms', '2.5 s', '0.003 ms')
-    """
-    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
 
 
 def percent(share: float) -> str:

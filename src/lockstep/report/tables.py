@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lockstep.training.result import Result
 
 PIPED_WIDTH = 160  # a pipe has no edge at which to fold
+MOST_EPOCHS = 12  # that are shown of a run
 
 
 def console(file: TextIO | None = None) -> Console:
@@ -91,17 +92,26 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
         out.print(epoch_table(history))
 
 
-def epoch_table(history: History, count: int = 12) -> Table:
-    """The metrics of epochs, evenly chosen, the last among them."""
-    epochs = history.epochs
-    every = -(-len(epochs) // count)
-    chosen = epochs[::-1][::every][::-1]
-    names = list(dict.fromkeys(name for event in chosen for name in event.metrics))
-    made = table("epoch", "step", *(words(name) for name in names))
-    for event in chosen:
-        cells = [metric(n, event.metrics[n]) if n in event.metrics else "" for n in names]
-        made.add_row(str(event.epoch + 1), f"{event.step:,}", *cells)
+def epoch_table(history: History) -> Table:
+    """The metrics of some epochs."""
+    head, *rows = epoch_rows(history)
+    made = table(*head)
+    for row in rows:
+        made.add_row(*row)
     return made
+
+
+def epoch_rows(history: History) -> list[list[str]]:
+    """The metrics of epochs, evenly chosen, the last among them: a row each, below the head."""
+    every = max(1, -(-len(history.epochs) // MOST_EPOCHS))
+    chosen = history.epochs[::-1][::every][::-1]
+    names = list(dict.fromkeys(name for event in chosen for name in event.metrics))
+    rows = [
+        [str(e.epoch + 1), f"{e.step:,}"]
+        + [metric(n, e.metrics[n]) if n in e.metrics else "" for n in names]
+        for e in chosen
+    ]
+    return [["epoch", "step", *map(words, names)], *rows]
 
 
 def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = None) -> None:

@@ -67,6 +67,14 @@ def duration(seconds: float | None) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
+def milliseconds(seconds: float) -> str:
+    """
+    >>> milliseconds(0.0123456), milliseconds(2.5), milliseconds(3e-6)
+    ('12.3 ms', '2.5 s', '0.003 ms')
+    """
+    return f"{1e3 * seconds:.3g} ms" if seconds < 1 else f"{seconds:.3g} s"
+
+
 def metric(name: str, value: float) -> str:
     """A metric's value with its unit.
 

@@ -149,13 +149,13 @@ def _title(results: Results) -> str:
 
 def _cells(way: WayFacts, one: WayFacts) -> list[str]:
     from lockstep.parallel.quantities import format_size
-    from lockstep.report.text import deviation
+    from lockstep.report.text import deviation, milliseconds
 
-    low, high = (1e3 * seconds for seconds in way.spread)
+    low, high = way.spread
     return [
         way.way,
-        f"{1e3 * way.median:.3g} ms",
-        f"{low:.3g} to {high:.3g} ms",
+        milliseconds(way.median),
+        f"{milliseconds(low)} to {milliseconds(high)}",
         f"{one.median / way.median:.2f}",
         format_size(sum(device.sent for device in way.devices)),
         str(sum(device.messages for device in way.devices)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median, quantiles
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from lockstep.data.examples import Origin
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
 from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages
 from lockstep.frameworks.protocol import Arrays
+from lockstep.parallel.measurements import middle_half
 
 
 @dataclass(frozen=True)
@@ -49,10 +50,7 @@ class WayFacts:
     @property
     def spread(self) -> tuple[float, float]:
         """The middle half of the times."""
-        if len(self.seconds) < 2:
-            return self.seconds[0], self.seconds[0]
-        low, _, high = quantiles(self.seconds, n=4, method="inclusive")
-        return low, high
+        return middle_half(self.seconds)
 
     @property
     def idle(self) -> float:
