@@ -37,7 +37,7 @@ def test_tables_and_a_figure(lockstep: Command, folder: Path) -> None:
     done = lockstep("experiment", "ways-to-split", *SMALL, *given)
     assert done.code == 0, done.err
     lines = done.out.splitlines()
-    assert lines[0] == "LeNet (max) in float64, batches of 8 of generated images, 2 devices"
+    assert lines[0] == "LeNet (max) over 2 devices, batches of 8 of generated images, float64"
     for way in ("by data", "within layers", "by layers"):
         first = next(line for line in lines if line.startswith(way))
         assert float(first.split()[-1]) < 1e-12

@@ -24,7 +24,7 @@ def split_figure(results: Results) -> Figure:
     asked = results.question
     ways, rows = results.ways, 2 if results.timeline else 1
     height = 1.5 + 0.2 * len(ways) * (1 + asked.devices) + (rows - 1) * (1.2 + 0.4 * asked.devices)
-    figure = new_figure(11, height, _title(results))
+    figure = new_figure(11, height, results.title)
     top = 1.0 + 0.2 * len(ways) * (1 + asked.devices)
     grid = figure.add_gridspec(rows, 3, height_ratios=[top, 1.0 + 0.4 * asked.devices][:rows])
     time, sent, held = (figure.add_subplot(grid[0, column]) for column in range(3))
@@ -93,12 +93,3 @@ def _finish(axes: Axes, ways: Sequence[WayFacts]) -> None:
     axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)
     axes.set_ylim(len(ways) - 0.5, -0.5)
     axes.set_xlim(left=0)
-
-
-def _title(results: Results) -> str:
-    asked = results.question
-    images = "generated images" if results.origin.generated else "Fashion-MNIST"
-    return (
-        f"LeNet ({asked.pooling}) over {asked.devices} devices, batches of {asked.batch_size} "
-        f"of {images}, {asked.precision}"
-    )

@@ -123,7 +123,7 @@ def _print(results: Results) -> None:
     from lockstep.report.tables import console, table
 
     out = console()
-    out.print(_title(results), style="bold")
+    out.print(results.title, style="bold")
     made = table(*COLUMNS, left=COLUMNS[:1])
     for way in results.ways:
         made.add_row(*_cells(way, results.one_device))
@@ -136,15 +136,6 @@ def _print(results: Results) -> None:
     out.print(made)
     for line in _facts(results):
         out.print(line)
-
-
-def _title(results: Results) -> str:
-    asked, origin = results.question, results.origin
-    where = "generated images" if origin.generated else "Fashion-MNIST"
-    return (
-        f"LeNet ({asked.pooling}) in {asked.precision}, batches of {asked.batch_size} of {where}, "
-        f"{asked.devices} devices"
-    )
 
 
 def _cells(way: WayFacts, one: WayFacts) -> list[str]:

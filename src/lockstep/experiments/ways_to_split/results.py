@@ -85,6 +85,16 @@ class Results:
     timeline: tuple[Work, ...] = ()
 
     @property
+    def title(self) -> str:
+        """What was trained, on how much."""
+        asked = self.question
+        images = "generated images" if self.origin.generated else "Fashion-MNIST"
+        return (
+            f"LeNet ({asked.pooling}) over {asked.devices} devices, batches of {asked.batch_size} "
+            f"of {images}, {asked.precision}"
+        )
+
+    @property
     def one_device(self) -> WayFacts:
         return self[ONE]
 
