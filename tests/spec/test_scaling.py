@@ -58,7 +58,7 @@ def test_mistakes_are_named(values: dict, match: str) -> None:
 
 def test_what_has_no_base_or_no_place_for_a_warmup() -> None:
     joined = ls.join([ls.constant(0.1), ls.constant(0.2)], boundaries=[5])
-    with pytest.raises(InputError, match="does not apply to schedule kind 'join'"):
+    with pytest.raises(InputError, match="schedule = 'join': has several base rates"):
         base_rate(joined)
     plateau = ls.recipes.fashion_lenet(schedule=ls.plateau(0.1))
     assert scale_batch(plateau, 2).schedule.base == 0.2

@@ -24,15 +24,15 @@ REPORT_SECONDS = 1.0
 class Limits:
     """Seconds to answer at all, between two pieces, and for the whole file."""
 
-    answer_seconds: float = 10.0
-    read_seconds: float = 8.0
-    total_seconds: float = 300.0
+    answer_seconds: float
+    read_seconds: float
+    total_seconds: float
 
 
 def download(address: str, limits: Limits, progress: Progress) -> bytes:
     """The bytes at `address`; PlaceError says what went wrong, in one line.
 
-    >>> download("carrier-pigeon:file", Limits(), print)
+    >>> download("carrier-pigeon:file", Limits(10, 8, 300), print)
     Traceback (most recent call last):
         ...
     lockstep.data.files.PlaceError: carrier-pigeon:file cannot be reached (unknown url type: \

@@ -90,10 +90,9 @@ def _table(name: str, value: Any) -> dict[str, Any] | None:
 
 def rebase(schedule: Any, lr: float) -> Any:
     """The schedule with another base rate; of a wrapper, its inner one."""
-    names = {item.name for item in dataclasses.fields(schedule)}
-    if "base" in names:
+    if hasattr(schedule, "base"):
         return dataclasses.replace(schedule, base=lr)
-    if "schedule" in names:
+    if hasattr(schedule, "schedule"):
         return dataclasses.replace(schedule, schedule=rebase(schedule.schedule, lr))
     raise InputError(
         "lr",

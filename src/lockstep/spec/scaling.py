@@ -9,7 +9,6 @@ from typing import Any
 
 from lockstep.errors import InputError
 from lockstep.schedules import ReduceOnPlateau
-from lockstep.spec import convert
 from lockstep.spec.checks import one_of, whole
 from lockstep.spec.run import RunSpec
 
@@ -53,9 +52,9 @@ def base_rate(schedule: Any) -> float:
     >>> base_rate(cosine(0.3, steps=10).warmup(5))
     0.3
     """
-    inner = schedule
-    while not hasattr(inner, "base") and hasattr(inner, "schedule"):
-        inner = inner.schedule
-    if not hasattr(inner, "base"):
-        convert.rebase(schedule, 0.0)  # tells that there is none, and what to do
-    return float(inner.base)
+    if hasattr(schedule, "base"):
+        return float(schedule.base)
+    if hasattr(schedule, "schedule"):
+        return base_rate(schedule.schedule)
+    problem = "has several base rates, of which none can be scaled alone"
+    raise InputError("schedule", schedule.kind, problem, "Name the rates in --schedule.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.frameworks.protocol import Program, Snapshot
-from lockstep.optimizers import slot_names
 from lockstep.own_task import Own
 from lockstep.parallel.child import WaitedError
 from lockstep.parallel.collective import Collective
@@ -164,7 +163,9 @@ def _carry_out(
     spec, task, program = ready.spec, ready.task, ready.program
     begin = time.perf_counter()
     initial = program.initial()
-    state = program.load(_fitting(snapshot, initial, spec) if snapshot else initial)
+    if snapshot is not None:
+        _require_fitting(snapshot, initial)
+    state = program.load(snapshot or initial)
     history = History(directory.events() if directory and facts else ())
     log = EventLog(directory) if directory else None
 
@@ -223,14 +224,11 @@ def _train_together(run: Training) -> None:
         raise
 
 
-def _fitting(snapshot: Snapshot, initial: Snapshot, spec: RunSpec) -> Snapshot:
-    """The snapshot without another optimizer's slots; its weights must be the model's."""
+def _require_fitting(snapshot: Snapshot, initial: Snapshot) -> None:
+    """Raise unless the snapshot's weights are the model's."""
     shapes, found = ({n: w.shape for n, w in s.weights.items()} for s in (initial, snapshot))
     if shapes != found:
         raise InputError("start", found, f"does not fit the model {shapes}", "Give its weights.")
-    known = slot_names(spec.optimizer)
-    slots = {key: v for key, v in snapshot.slots.items() if key.partition("/")[0] in known}
-    return replace(snapshot, slots=slots)
 
 
 def _call_back(callback: Callback, run: Training, event: Event) -> None:

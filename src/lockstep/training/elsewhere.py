@@ -134,7 +134,9 @@ def _follow(
                 listener(event)
     path = checkpoints.newest(directory.checkpoint_folder)
     if path is None:
-        raise LockstepError(f"run = {str(directory.path)!r}: the worker left no checkpoint.")
+        raise LockstepError(
+            f"run = {str(directory.path)!r}: the worker left no checkpoint. See its worker.log."
+        )
     history = History(directory.events())
     return Result(spec, task, history, checkpoints.load(path)[0], directory.status, directory.path)
 
