@@ -23,8 +23,6 @@ Array = Any  # a framework's own array; it has + - * / ** @, unary -, comparison
 Arrays = dict[str, np.ndarray]
 Weights = dict[str, Array]
 
-IN_ONE_PROCESS = "in one process"  # how `Framework.several` begins where that is so
-
 
 class Ops(Protocol):
     """What models, losses and optimizers are written over, in one precision.
@@ -196,7 +194,7 @@ class Framework(Protocol):
     """A framework as an adapter presents it. An adapter is a module with `framework = ...`."""
 
     name: str
-    several: str  # how it comes by several devices on a CPU, IN_ONE_PROCESS or a process for each
+    several: str  # how it comes by several devices on a CPU, in words
 
     def version(self) -> str: ...
     def devices(self) -> list[str]: ...

@@ -10,7 +10,7 @@ import numpy as np
 from lockstep.errors import InputError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import IN_ONE_PROCESS, Array, Ops, Snapshot, Weights
+from lockstep.frameworks.protocol import Array, Ops, Snapshot, Weights
 from lockstep.frameworks.replicas import (
     Replica,
     make_replica,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
-COPIES = f"{IN_ONE_PROCESS}: a copy of the arrays for each"
+COPIES = "in one process: a copy of the arrays for each"
 
 
 class ReplicatedStates:

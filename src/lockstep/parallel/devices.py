@@ -11,8 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from lockstep.errors import LockstepError
-from lockstep.frameworks import environments
-from lockstep.frameworks.protocol import IN_ONE_PROCESS
+from lockstep.frameworks import environments, registry
 from lockstep.parallel.children import Command, ask
 
 TIMEOUT = 180.0  # seconds: a cold disk and a first import take long
@@ -35,10 +34,10 @@ class Devices:
     def several_in_process(self) -> bool:
         """Whether one process can be given several CPU devices; else a device is a process.
 
-        >>> Devices("jax", several="in one process: jax_num_cpu_devices").several_in_process
-        True
+        >>> Devices("jax").several_in_process, Devices("torch").several_in_process
+        (True, False)
         """
-        return self.several.startswith(IN_ONE_PROCESS)
+        return not registry.devices_are_processes(self.framework)
 
 
 def list_devices(

@@ -10,7 +10,7 @@ import jax
 from lockstep.errors import MissingError, StartedError
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
-from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.spec import LeNet
 
@@ -37,7 +37,7 @@ set_flags()
 
 class JaxFramework:
     name = "jax"
-    several = f"{IN_ONE_PROCESS}: jax_num_cpu_devices"
+    several = "in one process: jax_num_cpu_devices"
 
     def version(self) -> str:
         return str(jax.__version__)

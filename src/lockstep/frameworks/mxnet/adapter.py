@@ -11,7 +11,7 @@ from lockstep.frameworks.mxnet.module import module_program
 from lockstep.frameworks.mxnet.ops import MxnetOps
 from lockstep.frameworks.mxnet.quiet import mx
 from lockstep.frameworks.mxnet.recording import compile_function
-from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.replicated import refuse_several
 from lockstep.frameworks.step import make_step, make_sums
 from lockstep.models.own import OwnNet
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 class MxnetFramework:
     name = "mxnet"
-    several = f"{IN_ONE_PROCESS}: contexts cpu(0), cpu(1), ..."
+    several = "in one process: contexts cpu(0), cpu(1), ..."
 
     def version(self) -> str:
         return str(mx.__version__)

@@ -11,7 +11,7 @@ os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever else a person uses Keras 
 
 import tensorflow as tf
 
-from lockstep.frameworks.protocol import IN_ONE_PROCESS, Program
+from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.tensorflow.logical import show_logical
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 class TensorFlowFramework:
     name = "tensorflow"
-    several = f"{IN_ONE_PROCESS}: logical devices"
+    several = "in one process: logical devices"
 
     def version(self) -> str:
         return str(tf.__version__)

@@ -14,7 +14,7 @@ import tensorflow as tf
 from lockstep.errors import StartedError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import IN_ONE_PROCESS, Array, Snapshot
+from lockstep.frameworks.protocol import Array, Snapshot
 from lockstep.frameworks.replicas import (
     Replica,
     Sums,
@@ -72,7 +72,7 @@ def logical_program(
     notes: tuple[str, ...],
 ) -> EagerProgram:
     """The program of these replicas, a graph for each step."""
-    several = f"{spec.devices} devices {IN_ONE_PROCESS}: logical devices"
+    several = f"{spec.devices} devices in one process: logical devices"
     return EagerProgram(
         replicas[0].ops,
         task,
