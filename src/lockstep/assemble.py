@@ -10,7 +10,7 @@ from lockstep import models
 from lockstep.data import airfoil, fashion_mnist, generated
 from lockstep.data.examples import Examples
 from lockstep.data.plans import ExamplePlan, WindowPlan
-from lockstep.data.text import VOCABULARY_SIZE, load_timemachine
+from lockstep.data.text import VOCABULARY_SIZE, Text, load_timemachine
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES, cross_entropy, squared
 from lockstep.own_task import Own
@@ -120,9 +120,11 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
     )
 
 
-def _example_plan(spec: RunSpec, part: Any, num_examples: int) -> ExamplePlan:
+def _example_plan(
+    spec: RunSpec, part: Airfoil | FashionMNIST | OwnData, num_examples: int
+) -> ExamplePlan:
     return ExamplePlan(num_examples, spec.batch_size, part.order, part.drop_last, spec.seed)
 
 
-def _facts(data: Examples | Any) -> dict[str, Any]:
+def _facts(data: Examples | Text) -> dict[str, Any]:
     return dataclasses.asdict(data.origin)

@@ -23,14 +23,13 @@ WIDEST = 10**6  # a layer
 
 
 @dataclass(frozen=True)
-class Airfoil:
-    """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
+class _Examples:
+    """What every set of examples has: the first `max_examples` of it are used, in an `order`."""
 
-    kind: ClassVar[str] = "airfoil"
     source: str = "real"
     order: str = "shuffled"
     drop_last: bool = False
-    max_examples: int = 1500
+    max_examples: int = 1
 
     def __post_init__(self) -> None:
         one_of("data.source", self.source, SOURCES)
@@ -40,20 +39,19 @@ class Airfoil:
 
 
 @dataclass(frozen=True)
-class FashionMNIST:
+class Airfoil(_Examples):
+    """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
+
+    kind: ClassVar[str] = "airfoil"
+    max_examples: int = 1500
+
+
+@dataclass(frozen=True)
+class FashionMNIST(_Examples):
     """Images of clothing, 28 x 28, ten classes; or ten generated shapes."""
 
     kind: ClassVar[str] = "fashion-mnist"
-    source: str = "real"
-    order: str = "shuffled"
-    drop_last: bool = False
     max_examples: int = 60000
-
-    def __post_init__(self) -> None:
-        one_of("data.source", self.source, SOURCES)
-        one_of("data.order", self.order, ORDERS)
-        truth("data.drop_last", self.drop_last)
-        store(self, "max_examples", whole("data.max_examples", self.max_examples))
 
 
 @dataclass(frozen=True)
