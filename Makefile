@@ -10,6 +10,8 @@ STAMP := $(VENV)/.installed
 run: $(STAMP)
 	$(BIN)/lockstep compare airfoil-linear --frameworks numpy,torch,jax --steps 300
 
+# each of the two workers has one core: more threads would wait for each other, actively
+test: export OMP_NUM_THREADS := 1
 test: $(STAMP) environments
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
