@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -24,14 +25,15 @@ SECONDS = 1800
 def main(names: list[str]) -> int:
     """Run every framework's tests; how many frameworks failed."""
     failed = []
-    for name in names or elsewhere():
-        begin = time.monotonic()
-        python = environments.interpreter(name)
-        install_tools(python)
-        code = run_tests(name, python)
-        if code:
-            failed.append(name)
-        print(f"{name}: {'failed' if code else 'passed'} in {time.monotonic() - begin:.0f} s")
+    with tempfile.TemporaryDirectory() as oracle:
+        for name in names or elsewhere():
+            begin = time.monotonic()
+            python = environments.interpreter(name)
+            install_tools(python)
+            code = run_tests(name, python, oracle)
+            if code:
+                failed.append(name)
+            print(f"{name}: {'failed' if code else 'passed'} in {time.monotonic() - begin:.0f} s")
     if failed:
         print(f"failed: {', '.join(failed)}")
     return len(failed)
@@ -43,14 +45,37 @@ def elsewhere() -> list[str]:
 
 
 def install_tools(python: str) -> None:
+    if tools_of(python) == wanted_tools():  # pip takes many seconds to say so
+        return
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "-c", "constraints.txt", *TOOLS], cwd=ROOT, check=True, timeout=600)
 
 
-def run_tests(name: str, python: str) -> int:
+def tools_of(python: str) -> list[str]:
+    """Their versions in that interpreter; none if one is missing."""
+    code = f"from importlib.metadata import version; print(*map(version, {TOOLS}))"
+    done = subprocess.run([python, "-c", code], capture_output=True, text=True, timeout=60)
+    return done.stdout.split()
+
+
+def wanted_tools() -> list[str]:
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pins = dict(line.split("==") for line in lines if "==" in line)
+    return [pins[name] for name in TOOLS]
+
+
+def run_tests(name: str, python: str, oracle: str) -> int:
+    """The losses of the oracle's long runs are kept in the folder `oracle`."""
     print(f"--- {name}", flush=True)
-    variables = os.environ | {"PYTHONPATH": str(ROOT / "src"), "LOCKSTEP_TESTED": name}
-    command = [python, "-m", "pytest", "-q", "-n", "2", "-m", "not slow", *SUITES]
+    variables = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "LOCKSTEP_TESTED": name,
+        "LOCKSTEP_ORACLE_LOSSES": oracle,
+        "OMP_NUM_THREADS": "1",  # two workers: more threads than cores wait for each other
+    }
+    command = [python, "-m", "pytest", "-q", "-m", "not slow", *SUITES]
+    # the long tests come last: the worker that is done takes some of the other's
+    command += ["-n", "2", "--dist", "worksteal"]
     return subprocess.run(command, cwd=ROOT, env=variables, timeout=SECONDS).returncode
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from lockstep.spec import RunSpec
 
-from .running import OTHERS, assert_fell, assert_same_path, losses, recipe, walk
+from .running import OTHERS, assert_fell, assert_same_path, losses, oracle_losses, recipe, walk
 
 # The bar of the project. Only the order of sums differs, so float64 paths part by some 1e-15 at
 # first; the rest is room for runs in which a difference grows.
@@ -18,7 +18,7 @@ FLOAT64 = 1e-9
 # float32 rounds at 6e-8, and every step builds on the roundings of those before.
 FLOAT32 = 1e-4
 
-SMALL = {"model__num_hiddens": 32}
+SMALL = {"model__num_hiddens": 32, "data__window": 10}
 PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores that others use
 
 
@@ -27,7 +27,9 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
     [
         pytest.param(recipe("airfoil-linear", max_steps=200), 0.2, id="airfoil"),
         pytest.param(recipe("fashion-mlp", max_steps=200), 0.3, id="mlp"),
-        pytest.param(recipe("fashion-softmax", max_steps=50), 0.05, id="softmax"),
+        pytest.param(
+            recipe("fashion-softmax", max_steps=50, data__max_examples=10_240), 0.05, id="softmax"
+        ),
         pytest.param(recipe("timemachine-rnn", max_steps=100, **SMALL), 0.05, id="rnn"),
         pytest.param(recipe("timemachine-gru", max_steps=200, **SMALL), 0.1, id="gru before"),
         pytest.param(
@@ -50,7 +52,7 @@ def test_float64_lenet(pooling: str) -> None:
     """A few steps of both forms, at a rate at which they move."""
     spec = recipe(
         "fashion-lenet", max_steps=10, batch_size=32, lr=0.1, model__pooling=pooling,
-        optimizer="momentum",
+        optimizer="momentum", data__max_examples=320,
     )  # fmt: skip
     oracle = walk(spec, precision="float64")
     start = oracle.task.model.initial_weights(spec.seed)
@@ -66,7 +68,7 @@ def test_float64_lenet(pooling: str) -> None:
 def test_gru_of_the_recipe(reset: str) -> None:
     """256 hidden units: 200 steps in float64, and the first 100 of them in float32."""
     spec = recipe("timemachine-gru", max_steps=200, model__reset=reset)
-    oracle = losses(spec, precision="float64")
+    oracle = oracle_losses(spec)
     assert_fell(oracle, by=0.1)
     assert_fell(oracle[:100], by=0.1)
     for framework in OTHERS:
@@ -83,7 +85,7 @@ def test_lenet_in_float32() -> None:
     window of the max-pool, which moves the gradient to another pixel: a jump, not a rounding. From
     about step 20 on any two float32 implementations then walk apart, so 0.3 would test nothing."""
     spec = recipe("fashion-lenet", max_steps=50, lr=0.02)
-    oracle = losses(spec, precision="float64")
+    oracle = oracle_losses(spec)
     assert_fell(oracle, by=0.005)
     for framework in OTHERS:
         path = losses(spec, precision="float32", framework=framework)
