@@ -16,8 +16,8 @@ from pathlib import Path
 from lockstep.frameworks import environments, registry
 
 ROOT = Path(__file__).resolve().parent.parent
-SUITES = ("tests/conformance", "tests/parity")
-SUITES += ("tests/conversion", "tests/comparison/test_faults.py")
+SUITES = ("tests/parity", "tests/comparison/test_faults.py")  # the long ones first
+SUITES += ("tests/conversion", "tests/conformance")
 TOOLS = ("pytest", "pytest-timeout", "pytest-xdist", "hypothesis")
 SECONDS = 1800
 
@@ -74,8 +74,7 @@ def run_tests(name: str, python: str, oracle: str) -> int:
         "OMP_NUM_THREADS": "1",  # two workers: more threads than cores wait for each other
     }
     command = [python, "-m", "pytest", "-q", "-m", "not slow", *SUITES]
-    # the long tests come last: the worker that is done takes some of the other's
-    command += ["-n", "2", "--dist", "worksteal"]
+    command += ["-n", "2", "--dist", "worksteal"]  # who is done first takes some of the other's
     return subprocess.run(command, cwd=ROOT, env=variables, timeout=SECONDS).returncode
 
 
