@@ -22,7 +22,12 @@ from lockstep.spec import RunSpec
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MOST = 8  # devices of one process, the first of which are used
-IN_ONE_PROCESS = [n for n in registry.installed() if not registry.devices_are_processes(n)]
+TESTED = os.environ.get("LOCKSTEP_TESTED")  # the only one that its own interpreter need test
+IN_ONE_PROCESS = [
+    name
+    for name in ([TESTED] if TESTED else registry.installed())
+    if not registry.devices_are_processes(name)
+]
 SECONDS = 280.0  # below the limit of a test
 
 

@@ -21,15 +21,15 @@ ELSEWHERE = [name for name in OTHERS if name not in ("torch", "jax")]
 TEXT: dict[str, Any] = {
     "model__num_hiddens": 12,
     "batch_size": 8,
-    "data__window": 7,
-    "data__max_tokens": 400,
+    "data__window": 3,
+    "data__max_tokens": 180,
     "model__reset": "after",
     "data__source": "generated",
 }
-RUNS = {
+RUNS = {  # the last batch of an epoch is smaller in the first and the last
     "airfoil adam": recipe("airfoil-linear", optimizer="adam", data__max_examples=95, lr=0.01),
     "mlp momentum": recipe(
-        "airfoil-linear", model="mlp", optimizer="momentum", data__max_examples=95, lr=0.01
+        "airfoil-linear", model="mlp", optimizer="momentum", data__max_examples=90, lr=0.01
     ),
     "gru sgd": recipe("timemachine-gru", **TEXT),
     "gru rmsprop": recipe("timemachine-gru", optimizer="rmsprop", lr=0.01, **TEXT),
@@ -70,9 +70,8 @@ def test_stopped_and_resumed(name: str, style: str, framework: str, tmp_path: Pa
     spec: RunSpec = replace(RUNS[name], framework=framework, style=style, epochs=2)
     whole = train(spec)
     assert np.ptp(whole.history[:, "loss"]) > 0
-    assert_same(whole, train(spec, event_steps=2))
     folder = tmp_path / "run"
-    first = train(spec, out=folder, callbacks=[stop_at(1)], event_steps=1)
+    first = train(spec, out=folder, callbacks=[stop_at(2)], event_steps=1)
     assert first.status == "stopped"
-    resume(folder, callbacks=[stop_at(3)], event_steps=1)
-    assert_same(whole, resume(folder))
+    assert len(first.history) == 2
+    assert_same(whole, resume(folder, event_steps=2))
