@@ -60,6 +60,7 @@ def spec(**fields: Any) -> ls.RunSpec:
     return ls.recipes.timemachine_gru(precision="float64").with_fields(
         {
             "data.source": "generated",
+            "data.window": 6,
             "model.num_hiddens": 8,
             "schedule": "multi_factor(1.0, milestones=[5], factor=0.5)",
             "schedule_per": "step",
