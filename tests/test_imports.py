@@ -7,7 +7,6 @@ import os
 import statistics
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -84,15 +83,17 @@ def test_every_public_name_is_there() -> None:
 
 
 def extra_seconds(*argv: str, repeats: int = 7) -> float:
-    """Median time over that of `python -c pass`, both measured in turn: the machine is shared."""
+    """Median processor time over that of `python -c pass`: others' work on the machine adds less
+    to it than to the time that passes, which `python -m benchmarks --only startup` measures."""
     differences = []
     python(*argv)  # compiles what is not compiled yet
     for _ in range(repeats):
         times = []
         for command in (("-c", "pass"), argv):
-            begin = time.perf_counter()
+            begin = os.times()
             python(*command)
-            times.append(time.perf_counter() - begin)
+            end = os.times()
+            times.append(sum(end[2:4]) - sum(begin[2:4]))  # user and system time of children
         differences.append(times[1] - times[0])
     return statistics.median(differences)
 

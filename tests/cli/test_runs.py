@@ -105,20 +105,20 @@ def test_show_against_another(lockstep: Command) -> None:
 @pytest.mark.usefixtures("two")
 def test_show_writes_a_figure_and_a_page(lockstep: Command) -> None:
     pytest.importorskip("matplotlib")
-    done = lockstep("show", "one", "--plot", "curves.png", "--report")
+    done = lockstep("show", "one", "--figure", "curves.png", "--report")
     assert done.code == 0
     assert Path("curves.png").read_bytes().startswith(b"\x89PNG")
     page = Path("runs/one/report.html").read_text()
     assert "<svg" in page
     assert "report.html" in done.out
-    assert lockstep("show", "one", "--plot", "curves.svg").code == 0
+    assert lockstep("show", "one", "--figure", "curves.svg").code == 0
     assert "<svg" in Path("curves.svg").read_text()
 
 
 @pytest.mark.usefixtures("two")
 def test_json_is_all_there_is_on_stdout(lockstep: Command) -> None:
     pytest.importorskip("matplotlib")
-    done = lockstep("show", "one", "--plot", "curves.svg", "--report", "--json")
+    done = lockstep("show", "one", "--figure", "curves.svg", "--report", "--json")
     assert done.json["run"] == "one"
     assert "report.html" in done.err
 
@@ -126,7 +126,7 @@ def test_json_is_all_there_is_on_stdout(lockstep: Command) -> None:
 @pytest.mark.usefixtures("two")
 def test_figures_are_png_or_svg(lockstep: Command) -> None:
     pytest.importorskip("matplotlib")
-    done = lockstep("show", "one", "--plot", "curves.bmp")
+    done = lockstep("show", "one", "--figure", "curves.bmp")
     assert done.code == 2
     assert "is neither PNG nor SVG" in done.err
 

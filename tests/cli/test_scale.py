@@ -13,8 +13,8 @@ from lockstep.cli import scaling_run
 from lockstep.parallel.benchmark import Results
 from lockstep.parallel.cost import Link
 from lockstep.parallel.measurements import Bench
-from lockstep.parallel.scaling_overlap import WAYS
-from lockstep.parallel.scaling_published import PUBLISHED, predicted
+from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.published import PUBLISHED, predicted
 
 from .conftest import SMALL_TEXT, Command
 

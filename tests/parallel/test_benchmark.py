@@ -135,7 +135,7 @@ def test_the_slowest_device_counts_and_warm_ups_do_not() -> None:
         ("--bandwidth 10", "bandwidth = 10.0: cannot hold back gloo, xla"),
         ("--bandwidth 10 --transport shared", "bandwidth = 10.0: cannot hold back memory that"),
         ("--bandwidth 0bit", "bandwidth = '0bit': lets nothing through"),
-        ("--plot chart.gif", "plot = 'chart.gif': is neither PNG nor SVG"),
+        ("--figure chart.gif", "figure = 'chart.gif': is neither PNG nor SVG"),
     ],
 )
 def test_mistakes(argv: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -168,7 +168,7 @@ LOCAL = ["bench", "allreduce", "--transport", "local", "--repeats", "2"]
 def test_a_table_and_a_figure(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     figure = tmp_path / "figure.svg"
     asked = ["--size", "4KB,8KB", "--devices", "2,3", "--algorithms", "gather-broadcast,ring"]
-    assert main([*LOCAL, *asked, "--plot", str(figure)]) == 0
+    assert main([*LOCAL, *asked, "--figure", str(figure)]) == 0
     out, err = capsys.readouterr()
     for title in ("4 KB over 2 devices", "4 KB over 3 devices", "8 KB over 3 devices"):
         assert title in out

@@ -113,7 +113,7 @@ def test_out_writes_a_figure(
 ) -> None:
     pytest.importorskip("matplotlib")
     path = tmp_path / f"rates{suffix}"
-    assert run(CHAPTER, "0.1", "--no-plot", "--out", str(path)) == 0
+    assert run(CHAPTER, "0.1", "--no-plot", "--figure", str(path)) == 0
     assert path.read_bytes().startswith(begin)
     assert f"wrote {path}" in capsys.readouterr().out
 
@@ -123,7 +123,7 @@ def test_without_matplotlib_a_figure_is_refused(
 ) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingError, match=r"matplotlib.*pip install"):
-        run("0.1", "--out", str(tmp_path / "a.png"))
+        run("0.1", "--figure", str(tmp_path / "a.png"))
 
 
 def test_list_names_every_kind_with_formula_and_example(capsys: pytest.CaptureFixture[str]) -> None:
@@ -144,7 +144,7 @@ def test_list_names_every_kind_with_formula_and_example(capsys: pytest.CaptureFi
         (["0.1", "--steps", "0"], "--steps = 0: must be at least 1"),
         (["0.1", "--at", "1;2"], "--at = '1;2': is not a list of steps"),
         (["0.1", "--at=-1"], "--at = '-1': is not a list of steps"),
-        (["0.1", "--out", "a.pdf"], "is neither PNG nor SVG"),
+        (["0.1", "--figure", "a.pdf"], "is neither PNG nor SVG"),
         (["plateau(0.1)"], "reads the run's metric"),
     ],
 )

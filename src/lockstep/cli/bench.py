@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.option_values import check_figure, device_counts, words
+from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def register(subparsers: Any) -> None:
         help="give each device a link of its own, such as 10Gbit (transport processes)",
     )
     add("--json", action="store_true", help="print JSON")
-    add("--plot", default="", metavar="FILE", help="draw a figure: .png or .svg")
+    add_figure_option(allreduce)
     allreduce.set_defaults(handler=_allreduce)
 
 
@@ -56,7 +56,7 @@ def _allreduce(args: argparse.Namespace) -> int:
     from lockstep.parallel.benchmark import run_bench
 
     bench, absent = _asked(args)
-    check_figure(args.plot, "plot")
+    check_figure(args.figure)
     for note in absent:
         print(note, file=sys.stderr)
     with _progress() as progress:
@@ -65,11 +65,11 @@ def _allreduce(args: argparse.Namespace) -> int:
         print_json(_values(results))
     else:
         _print(results)
-    if args.plot:
+    if args.figure:
         from lockstep.report.figures import save_figure
         from lockstep.report.parallel_figures import allreduce_figure
 
-        path = save_figure(allreduce_figure(results), args.plot)
+        path = save_figure(allreduce_figure(results), args.figure)
         print(f"figure: {path}", file=sys.stderr)
     return 0
 

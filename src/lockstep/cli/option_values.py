@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import argparse
+
 from lockstep.errors import InputError
 
 
@@ -36,7 +38,12 @@ def device_counts(text: str) -> list[int]:
     return found
 
 
-def check_figure(path: str, field: str = "figure") -> None:
+def add_figure_option(parser: argparse.ArgumentParser) -> None:
+    """--figure FILE, "" unless it is given."""
+    parser.add_argument("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")
+
+
+def check_figure(path: str) -> None:
     """What would be wrong with a figure is told before anything is measured; "" asks for none."""
     from pathlib import Path
 
@@ -46,5 +53,5 @@ def check_figure(path: str, field: str = "figure") -> None:
     if not path:
         return
     if Path(path).suffix.lower() not in FORMATS:
-        raise InputError(field, path, "is neither PNG nor SVG", "Name it .png or .svg.")
+        raise InputError("figure", path, "is neither PNG nor SVG", "Name it .png or .svg.")
     new_figure(1, 1)  # tells if nothing can draw here

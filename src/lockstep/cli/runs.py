@@ -24,7 +24,7 @@ def register(subparsers: Any) -> None:
     show.add_argument("--against", metavar="RUN", help="list the fields in which two specs differ")
     show.add_argument("--report", action="store_true", help="write RUN/report.html")
     show.add_argument(
-        "--plot",
+        "--figure",
         metavar="FILE",
         nargs="?",
         const="",
@@ -104,10 +104,10 @@ def _show(args: argparse.Namespace) -> int:
         print_json(_outline(directory) | {"spec": directory.spec.to_dict()})
     else:
         terminal.print_run(directory, history)
-    if args.plot is not None:
+    if args.figure is not None:
         from lockstep.report.figures import run_figure, save_figure
 
-        path = Path(args.plot or directory.path / "figures" / "curves.svg")
+        path = Path(args.figure or directory.path / "figures" / "curves.svg")
         save_figure(run_figure(history, title=directory.path.name), path)
         print(f"figure: {path}", file=notes)
     if args.report:

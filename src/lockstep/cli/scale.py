@@ -9,14 +9,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.option_values import check_figure, device_counts, words
+from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, spec_from
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
-    from lockstep.parallel.scaling import Network, Row
-    from lockstep.parallel.scaling_forecast import Check, Forecast
+    from lockstep.parallel.scaling.forecast import Check, Forecast
+    from lockstep.parallel.scaling.model import Network, Row
 
 
 def register(subparsers: Any) -> None:
@@ -51,13 +51,13 @@ def register(subparsers: Any) -> None:
         help="of a step that is the backward pass (default: 2/3)")  # fmt: skip
     add("--threads", type=int, default=1, metavar="N", help="of a device (default: 1)")
     add("--no-check", action="store_true", help="do not train on several devices to compare")
-    add("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")
+    add_figure_option(parser)
     add("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=_scale)
 
 
 def _scale(args: argparse.Namespace) -> int:
-    from lockstep.parallel.scaling_published import LAYERS
+    from lockstep.parallel.scaling.published import LAYERS
 
     if args.run == "horovod":
         return _horovod(args)
@@ -77,7 +77,7 @@ def _asked(args: argparse.Namespace) -> tuple[list[int], list[str], Network]:
     from lockstep.parallel import algorithms
     from lockstep.parallel.cost import Hosts, Link
     from lockstep.parallel.quantities import parse_bandwidth, parse_duration, parse_size
-    from lockstep.parallel.scaling import Network
+    from lockstep.parallel.scaling.model import Network
 
     names = [name.replace("-", "_") for name in words("algorithms", args.algorithms)]
     names = list(algorithms.ALGORITHMS) if names == ["all"] else list(dict.fromkeys(names))
@@ -97,9 +97,9 @@ def _measured(
     args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
 ) -> Forecast:
     from lockstep.cli import scaling_run as run
-    from lockstep.parallel.scaling import batch_sizes, check_share, estimate
-    from lockstep.parallel.scaling_forecast import Forecast
-    from lockstep.parallel.scaling_measuring import ROUNDS
+    from lockstep.parallel.scaling.forecast import Forecast
+    from lockstep.parallel.scaling.measuring import ROUNDS
+    from lockstep.parallel.scaling.model import batch_sizes, check_share, estimate
 
     spec = spec_from(args)
     check_share(args.backward)
@@ -126,9 +126,9 @@ def _measured(
 def _published(
     args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
 ) -> Forecast:
-    from lockstep.parallel.scaling import estimate
-    from lockstep.parallel.scaling_forecast import Forecast
-    from lockstep.parallel.scaling_published import PUBLISHED, profile_of
+    from lockstep.parallel.scaling.forecast import Forecast
+    from lockstep.parallel.scaling.model import estimate
+    from lockstep.parallel.scaling.published import PUBLISHED, profile_of
 
     figure = next(figure for figure in PUBLISHED if figure.model == args.run)
     profile = profile_of(figure.model, figure.images_per_second)
@@ -141,9 +141,9 @@ def _published(
 def _horovod(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from lockstep.parallel.scaling_fitted import foretold
-    from lockstep.parallel.scaling_overlap import WAYS
-    from lockstep.parallel.scaling_published import PUBLISHED, predicted
+    from lockstep.parallel.scaling.fitted import foretold
+    from lockstep.parallel.scaling.overlap import WAYS
+    from lockstep.parallel.scaling.published import PUBLISHED, predicted
     from lockstep.report.scaling_tables import print_published
 
     def values(row: Row | None) -> dict[str, float] | None:

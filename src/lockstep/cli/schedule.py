@@ -11,7 +11,7 @@ import sys
 import textwrap
 from typing import Any
 
-from lockstep.cli.option_values import check_figure
+from lockstep.cli.option_values import add_figure_option, check_figure
 from lockstep.errors import InputError
 from lockstep.schedules import (
     KINDS,
@@ -40,9 +40,7 @@ def register(subparsers: Any) -> None:
     )
     parser.add_argument("--at", metavar="T,T,...", help="show these steps only, such as 0,4,5")
     parser.add_argument("--json", action="store_true", help="print exact values as JSON")
-    parser.add_argument(
-        "--out", default="", metavar="FILE", help="also draw a figure: .png or .svg"
-    )
+    add_figure_option(parser)
     parser.add_argument("--no-plot", action="store_true", help="print the table only")
     parser.set_defaults(handler=run)
 
@@ -58,17 +56,17 @@ def run(args: argparse.Namespace) -> int:
     schedules = [_readable(text) for text in args.schedules]
     num_steps = _num_steps(schedules, args.steps)
     at = _asked_steps(args.at)
-    check_figure(args.out, "--out")
-    if args.out:
-        _draw(schedules, num_steps, args.out)
+    check_figure(args.figure)
+    if args.figure:
+        _draw(schedules, num_steps, args.figure)
     if args.json:
         _print_json(schedules, num_steps, at)
         return 0
     _print_table(schedules, at or _table_steps(schedules, num_steps))
     if not args.no_plot:
         _print_plot(schedules, num_steps)
-    if args.out:
-        print(f"wrote {args.out}")
+    if args.figure:
+        print(f"wrote {args.figure}")
     return 0
 
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lockstep.parallel.algorithms import ALGORITHMS
-from lockstep.parallel.scaling_overlap import WAYS
+from lockstep.parallel.scaling.overlap import WAYS
 from lockstep.report.style import FONT, INK, SERIES, new_figure, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lockstep.parallel.scaling import Row
-    from lockstep.parallel.scaling_forecast import Check
+    from lockstep.parallel.scaling.forecast import Check
+    from lockstep.parallel.scaling.model import Row
 
 AFTER, DURING = WAYS[1], WAYS[3]  # in buckets
 MARKERS = "osDv^P"

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING, TextIO
 from rich.table import Table
 
 from lockstep.parallel.quantities import format_bandwidth, format_size
-from lockstep.parallel.scaling import fastest
-from lockstep.parallel.scaling_overlap import WAYS, fill_buckets
+from lockstep.parallel.scaling.model import fastest
+from lockstep.parallel.scaling.overlap import WAYS, fill_buckets
 from lockstep.report.tables import console, table
 from lockstep.report.text import milliseconds
 
 if TYPE_CHECKING:
-    from lockstep.parallel.scaling import Network, Row
-    from lockstep.parallel.scaling_forecast import Check, Forecast
-    from lockstep.parallel.scaling_published import Figure
+    from lockstep.parallel.scaling.forecast import Check, Forecast
+    from lockstep.parallel.scaling.model import Network, Row
+    from lockstep.parallel.scaling.published import Figure
 
     Published = tuple[Figure, Row, Row | None]  # and the model's, and its with a fitted link
 

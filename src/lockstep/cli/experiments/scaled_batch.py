@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from lockstep.cli.option_values import check_figure, device_counts, words
+from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import add_run_options, spec_from
 
@@ -27,7 +27,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add("--rules", default="none,linear,square_root", metavar="LIST", help="default: all three")
     add("--warmup", type=int, default=0, metavar="N", help="before the schedule, in its unit")
     add("--json", action="store_true", help="print JSON")
-    add("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")
+    add_figure_option(parser)
     parser.set_defaults(handler=_run)
 
 

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.option_values import check_figure, words
+from lockstep.cli.option_values import add_figure_option, check_figure, words
 from lockstep.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--seed", type=int, default=0, metavar="N", help="of weights and batches (default: 0)")
     add("--json", action="store_true", help="print JSON")
-    add("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")
+    add_figure_option(parser)
     parser.set_defaults(handler=_run)
 
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lockstep.errors import InputError
 from lockstep.parallel.algorithms import ALGORITHMS
 from lockstep.parallel.cost import Hosts, Link
-from lockstep.parallel.scaling import Network, Profile, batch_sizes, estimate, fastest
-from lockstep.parallel.scaling_overlap import WAYS, Piece, Way, exposed, fill_buckets
+from lockstep.parallel.scaling.model import Network, Profile, batch_sizes, estimate, fastest
+from lockstep.parallel.scaling.overlap import WAYS, Piece, Way, exposed, fill_buckets
 
 ARRAYS_AFTER, BUCKETS_AFTER, ARRAYS_DURING, BUCKETS_DURING = WAYS
 

@@ -2,7 +2,7 @@
 
     step_k = compute(batch of one device) + exposed exchange of the gradient
 
-What of the exchange is exposed is in `scaling_overlap.py`, what it costs is the latency-bandwidth
+What of the exchange is exposed is in `overlap.py`, what it costs is the latency-bandwidth
 model's (`cost.py`). Pure functions; nothing is measured here.
 """
 
@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 
 from lockstep.errors import InputError
 from lockstep.parallel.cost import Hosts, Link
-from lockstep.parallel.scaling_loads import exchange_seconds
-from lockstep.parallel.scaling_overlap import WAYS, Piece, Way, exposed, fill_buckets
+from lockstep.parallel.scaling.loads import exchange_seconds
+from lockstep.parallel.scaling.overlap import WAYS, Piece, Way, exposed, fill_buckets
 from lockstep.parallel.splitting import check_num_devices
 
 SCALINGS = ("weak", "strong")

@@ -13,9 +13,9 @@ from dataclasses import replace
 import pytest
 
 from lockstep.parallel.cost import Link
-from lockstep.parallel.scaling_fitted import fitted, foretold, others
-from lockstep.parallel.scaling_overlap import WAYS
-from lockstep.parallel.scaling_published import (
+from lockstep.parallel.scaling.fitted import fitted, foretold, others
+from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.published import (
     LAYERS,
     PUBLISHED,
     ROCE,

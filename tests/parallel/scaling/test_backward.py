@@ -13,7 +13,7 @@ from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.losses import cross_entropy
 from lockstep.models.recurrent import RecurrentNet
-from lockstep.parallel.scaling_backward import measure_backward
+from lockstep.parallel.scaling.backward import measure_backward
 
 OPS = NumpyOps("float64")
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from lockstep.parallel.scaling import Network, Profile, Row
-from lockstep.parallel.scaling_overlap import Way
+from lockstep.parallel.scaling.model import Network, Profile, Row
+from lockstep.parallel.scaling.overlap import Way
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from statistics import median
 from typing import NamedTuple
 
 from lockstep.errors import InputError, LockstepError
-from lockstep.parallel.scaling import Network, Profile, estimate, shard
-from lockstep.parallel.scaling_forecast import Check
+from lockstep.parallel.scaling.forecast import Check
+from lockstep.parallel.scaling.model import Network, Profile, estimate, shard
 from lockstep.spec import RunSpec
 
 # carries out a run, with an event at every so many steps: seconds of a step, one for each event

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lockstep.errors import InputError
 from lockstep.parallel.algorithms import ALGORITHMS
 from lockstep.parallel.cost import Hosts, Link, predict
-from lockstep.parallel.scaling_loads import LOADS, exchange_seconds, find_loads
+from lockstep.parallel.scaling.loads import LOADS, exchange_seconds, find_loads
 
 every_algorithm = pytest.mark.parametrize("name", ALGORITHMS)
 # of a like size, so that which term decides depends on the case

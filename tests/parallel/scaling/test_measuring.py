@@ -12,10 +12,10 @@ from lockstep import recipes
 from lockstep.cli.output import print_json
 from lockstep.errors import InputError, LockstepError
 from lockstep.parallel.cost import Link
-from lockstep.parallel.scaling import Network, Profile, estimate
-from lockstep.parallel.scaling_forecast import Check, Forecast
-from lockstep.parallel.scaling_measuring import Job, check_here, measure_steps
-from lockstep.parallel.scaling_overlap import WAYS, Piece
+from lockstep.parallel.scaling.forecast import Check, Forecast
+from lockstep.parallel.scaling.measuring import Job, check_here, measure_steps
+from lockstep.parallel.scaling.model import Network, Profile, estimate
+from lockstep.parallel.scaling.overlap import WAYS, Piece
 from lockstep.spec import RunSpec
 
 SPEC = recipes.fashion_lenet(framework="torch", checkpoint_steps=7)

@@ -11,9 +11,9 @@ from functools import cache
 from itertools import product
 
 from lockstep.parallel.cost import Link
-from lockstep.parallel.scaling import Row
-from lockstep.parallel.scaling_overlap import WAYS
-from lockstep.parallel.scaling_published import PUBLISHED, Figure, predicted
+from lockstep.parallel.scaling.model import Row
+from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.published import PUBLISHED, Figure, predicted
 
 RATES = [part / 25 for part in range(15, 26)]  # of the nominal bandwidth: 60 to 100 %
 FEWEST = 3  # figures to fit to: two numbers fit any two

@@ -1,4 +1,4 @@
-"""Models whose scaling others have published, to hold the model of `scaling.py` against.
+"""Models whose scaling others have published, to hold `model.py` against.
 
 Horovod's own benchmarks (https://github.com/horovod/horovod: README.md of September and October
 2017 with the times of one GPU, docs/benchmarks.rst of 2018 for 512): servers of 4 Pascal GPUs, 64
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from lockstep.parallel.cost import Hosts, Link
-from lockstep.parallel.scaling import Network, Profile, Row, estimate
-from lockstep.parallel.scaling_overlap import WAYS, Piece, Way
+from lockstep.parallel.scaling.model import Network, Profile, Row, estimate
+from lockstep.parallel.scaling.overlap import WAYS, Piece, Way
 
 BATCH_SIZE = 64
 FUSION = 64 * 2**20  # Horovod's fusion buffer, HOROVOD_FUSION_THRESHOLD's default

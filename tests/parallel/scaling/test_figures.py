@@ -8,9 +8,9 @@ import pytest
 pytest.importorskip("matplotlib")
 
 from lockstep.parallel.cost import Link
-from lockstep.parallel.scaling import Network, Profile, estimate
-from lockstep.parallel.scaling_forecast import Check
-from lockstep.parallel.scaling_overlap import WAYS, Piece
+from lockstep.parallel.scaling.forecast import Check
+from lockstep.parallel.scaling.model import Network, Profile, estimate
+from lockstep.parallel.scaling.overlap import WAYS, Piece
 from lockstep.report.scaling_figures import scaling_figure
 
 PROFILE = Profile("net", 8, {8: 0.4, 4: 0.3, 1: 0.2}, (Piece("b", 90, 0.5), Piece("a", 10, 1.0)))

@@ -16,7 +16,7 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.frameworks.numpy.autodiff import Var, Vjp, backward
-from lockstep.parallel.scaling_overlap import Piece
+from lockstep.parallel.scaling.overlap import Piece
 
 LossOf = Callable[[Mapping[str, Any]], Any]  # from weights by name to a scalar
 Clock = Callable[[], float]
