@@ -225,18 +225,24 @@ except StartedError as error:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 @everywhere
-@pytest.mark.parametrize(("pooling", "lr"), [("avg", 0.2), ("max", 0.1)])
-def test_hundred_steps_of_fashion_mnist(pooling: str, lr: float, framework: str) -> None:
+@pytest.mark.parametrize(
+    ("pooling", "lr", "precision"),
+    [("avg", 0.2, "float64"), ("max", 0.1, "float64"), ("avg", 0.2, "float32")],
+)
+def test_hundred_steps_of_fashion_mnist(
+    pooling: str, lr: float, precision: str, framework: str
+) -> None:
     """Batches of 256: 85 or 86 for each of three devices; avg and 0.2 are the chapter's.
 
     With max-pooling at 0.3, where the loss leaps, roundings of 1e-16 grow to 1.5e-10 within 100
-    steps, and two frameworks on one device each part by ten times as much."""
+    steps, and two frameworks on one device each part by ten times as much. In float32 a near-tie of
+    the pooling decides otherwise sooner (docs/conventions.md)."""
     if source("fashion-mnist") != "real":
         pytest.skip("Fashion-MNIST is not on this machine: LOCKSTEP_DATA names no folder with it")
     spec = recipe(
         "fashion-lenet", framework=framework, model__pooling=pooling, lr=lr, max_steps=100
     )
-    specs = on_devices(spec, 1, 2, 3, 4, 8, precision="float64")
-    one, *several = walks(*specs, seconds=1700)
+    one, *several = walks(*on_devices(spec, 1, 2, 3, 4, 8, precision=precision), seconds=1700)
+    tolerance = FLOAT64 if precision == "float64" else FLOAT32
     for k, walk in zip((2, 3, 4, 8), several, strict=True):
-        np.testing.assert_allclose(walk.loss, one.loss, rtol=FLOAT64, err_msg=f"{k} devices")
+        np.testing.assert_allclose(walk.loss, one.loss, rtol=tolerance, err_msg=f"{k} devices")
