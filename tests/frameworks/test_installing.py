@@ -56,7 +56,7 @@ def broken_off(shelf: Shelf, process: subprocess.Popen[str], number: signal.Sign
     assert process.returncode == (130 if number == signal.SIGINT else -number)
     assert out == ""
     assert "Traceback" not in err
-    assert Environment("jax").state == "unfinished"
+    assert Environment("jax").state in ("unfinished", "none")  # the next begins by clearing it
 
 
 @pytest.mark.usefixtures("nothing_left")
