@@ -21,7 +21,6 @@ FLOAT64 = 1e-9
 
 TEXT: dict[str, Any] = {"model__num_hiddens": 32, "batch_size": 16, "data__window": 10}
 FEW: dict[str, Any] = {"data__max_examples": 10_240}  # one epoch: no framework is given 60,000
-FEWER: dict[str, Any] = {"data__max_examples": 256, "batch_size": 32, "max_steps": 8}  # the same
 MODELS = {
     "airfoil": recipe("airfoil-linear", max_steps=100),
     # a small rate: an input of a ReLU within 1e-8 of zero may round to either side, and every step
@@ -30,7 +29,7 @@ MODELS = {
     "softmax": recipe("fashion-softmax", max_steps=40, **FEW),
     "rnn": recipe("timemachine-rnn", max_steps=60, **TEXT),
     "gru after": recipe("timemachine-gru", max_steps=60, model__reset="after", **TEXT),
-    "lenet": recipe("fashion-lenet", lr=0.02, **FEWER),
+    "lenet": recipe("fashion-lenet", lr=0.02, batch_size=32, max_steps=8, data__max_examples=256),
     # from weights of 0.01 it moves by Adam only, whose steps magnify the roundings of float32
     "lenet avg": recipe(
         "fashion-lenet",
@@ -38,7 +37,8 @@ MODELS = {
         lr=0.005,
         model__pooling="avg",
         precision="float64",
-        **FEWER,
+        batch_size=32,
+        max_steps=8,
     ),
 }
 
