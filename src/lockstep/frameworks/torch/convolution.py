@@ -10,10 +10,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch.nn.grad import conv2d_input
 
 Tensor = torch.Tensor
 threshold_backward = torch.ops.aten.threshold_backward
 MAX_PLANES = 64  # planes of patches up to which copying them is cheaper than a convolution
+MAX_OUTPUTS = 256  # of a plane: as a kernel larger ones would be slow
 GROUP = 4  # images in one product: fewer are too small to be fast, more leave the cache
 
 
@@ -21,14 +23,48 @@ def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int)
     """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
     if patches_pay(x, w, padding):
         return _PatchConvolution.apply(x, w, b, padding)
-    return F.relu(_SlicePool.apply(whole_windows(F.conv2d(x, w, b, padding=padding))))
+    return F.relu(_SlicePool.apply(whole_windows(_conv2d(x, w, b, padding))))
 
 
 def patches_pay(x: Tensor, w: Tensor, padding: int) -> bool:
     """Whether a product over shared patches can take the convolution's place, and is faster."""
-    outputs = [size + 2 * padding - k + 1 for size, k in zip(x.shape[2:], w.shape[2:], strict=True)]
     planes = w.shape[1] * (w.shape[2] + 1) * (w.shape[3] + 1)
-    return planes <= MAX_PLANES and not x.requires_grad and not any(n % 2 for n in outputs)
+    even = not any(size % 2 for size in output_sizes(x, w, padding))
+    return planes <= MAX_PLANES and not x.requires_grad and even
+
+
+def output_sizes(x: Tensor, w: Tensor, padding: int) -> tuple[int, int]:
+    """Height and width of the convolution's outputs."""
+    return x.shape[2] + 2 * padding - w.shape[2] + 1, x.shape[3] + 2 * padding - w.shape[3] + 1
+
+
+def _conv2d(x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
+    """A convolution, with the weight gradient that is faster where its outputs are small."""
+    height, width = output_sizes(x, w, padding)
+    if x.dtype != torch.float32 or height * width > MAX_OUTPUTS:
+        return F.conv2d(x, w, b, padding=padding)
+    return _SwappedConvolution.apply(x, w, b, padding)
+
+
+class _SwappedConvolution(torch.autograd.Function):
+    """conv2d whose weight gradient is a convolution too: of x by the gradient of the outputs, with
+    examples in the place of channels, dW[o, c] = sum_n x[n, c] * dY[n, o]."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
+        ctx.save_for_backward(x, w)
+        ctx.padding = padding
+        return F.conv2d(x, w, b, padding=padding)
+
+    @staticmethod
+    def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, Tensor, Tensor, None]:
+        x, w = ctx.saved_tensors
+        d_x = None
+        if ctx.needs_input_grad[0]:
+            d_x = conv2d_input(list(x.shape), w, grad, padding=ctx.padding)
+        by_channel = x.transpose(0, 1).contiguous(), grad.transpose(0, 1).contiguous()
+        d_w = F.conv2d(*by_channel, padding=ctx.padding).transpose(0, 1)
+        return d_x, d_w, grad.sum((0, 2, 3)), None
 
 
 def whole_windows(y: Tensor) -> Tensor:
