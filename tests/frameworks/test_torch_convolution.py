@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
-from lockstep.frameworks.torch.convolution import _SwappedConvolution
+from lockstep.frameworks.torch.convolution import _SwappedConvolution  # noqa: E402
 
 
 @pytest.mark.parametrize(("padding", "size"), [(0, (6, 6)), (2, (4, 5)), (1, (5, 3))])
