@@ -39,12 +39,16 @@ class _Before(torch.autograd.Function):
         w_gates, w_cand = matrix[: 2 * n], matrix[2 * n :]
         gates = h.new_empty((len(x), 2 * n, h.shape[0]))
         cand = h.new_empty((len(x), n, h.shape[0]))
-        for t in range(len(x)):
-            h = inputs[t, :n]
-            g = torch.mm(w_gates, inputs[t], out=gates[t]).sigmoid_()
-            torch.mul(g[n:], h, out=resets[t, :n])
-            c = torch.mm(w_cand, resets[t], out=cand[t]).tanh_()
-            torch.lerp(c, h, g[:n], out=inputs[t + 1, :n])  # c + z (h - c)
+        states = inputs[:, :n].unbind()
+        for u, h, after, v, reset, g, z, r, c in zip(
+            inputs.unbind(), states, states[1:], resets.unbind(), resets[:, :n].unbind(),
+            gates.unbind(), gates[:, :n].unbind(), gates[:, n:].unbind(), cand.unbind(),
+            strict=False,  # there is one more state than steps
+        ):  # fmt: skip
+            torch.mm(w_gates, u, out=g).sigmoid_()
+            torch.mul(r, h, out=reset)
+            torch.mm(w_cand, v, out=c).tanh_()
+            torch.lerp(c, h, z, out=after)  # c + z (h - c)
         ctx.save_for_backward(inputs, resets, gates, cand, w_h)
         ctx.vocab_size = len(w_x)
         return inputs[1:, :n].transpose(1, 2).contiguous()
@@ -52,28 +56,27 @@ class _Before(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         inputs, resets, gates, cand, w_h = ctx.saved_tensors
-        steps, n, _ = cand.shape
+        n = cand.shape[1]
         d_gates, d_cand = torch.empty_like(gates), torch.empty_like(cand)
         w_gates, w_cand = w_h[:, : 2 * n].contiguous(), w_h[:, 2 * n :].contiguous()
         grad = grad.transpose(1, 2).contiguous()  # (T, H, B)
-        dh, room, gates_room = (
-            grad[-1].clone(),
-            torch.empty_like(cand[0]),
-            torch.empty_like(gates[0]),
-        )
-        for t in range(steps - 1, -1, -1):
-            h, c, g = inputs[t, :n], cand[t], gates[t]
-            z, r = g[:n], g[n:]
+        dh, room, gates_room = torch.zeros_like(cand[0]), cand[0].clone(), gates[0].clone()
+        dz, dr = gates_room[:n], gates_room[n:]
+        for own, h, c, g, z, r, d_c, d_g in zip(
+            *(_backwards(each) for each in (
+                grad, inputs[:-1, :n], cand, gates, gates[:, :n], gates[:, n:], d_cand, d_gates,
+            )),
+            strict=True,
+        ):  # fmt: skip
+            dh += own
             torch.addcmul(dh, dh, z, value=-1, out=room)  # dC = dH (1 - Z)
-            tanh_backward(room, c, grad_input=d_cand[t])
+            tanh_backward(room, c, grad_input=d_c)
             torch.sub(h, c, out=room)
-            torch.mul(dh, room, out=gates_room[:n])  # dZ = dH (H - C)
-            torch.mm(w_cand, d_cand[t], out=room)  # d(R H)
-            torch.mul(room, h, out=gates_room[n:])
-            sigmoid_backward(gates_room, g, grad_input=d_gates[t])
-            dh.mul_(z).addcmul_(room, r).addmm_(w_gates, d_gates[t])
-            if t:
-                dh += grad[t - 1]
+            torch.mul(dh, room, out=dz)  # dZ = dH (H - C)
+            torch.mm(w_cand, d_c, out=room)  # d(R H)
+            torch.mul(room, h, out=dr)
+            sigmoid_backward(gates_room, g, grad_input=d_g)
+            dh.mul_(z).addcmul_(room, r).addmm_(w_gates, d_g)
         d_matrix = torch.cat([_product(inputs[:-1], d_gates), _product(resets, d_cand)], dim=1)
         d_w_x, d_w_h, d_b = _parts(d_matrix, n, ctx.vocab_size)
         return None, dh.t(), d_w_x, d_w_h, d_b
@@ -95,12 +98,17 @@ class _After(torch.autograd.Function):
         w_input = _matrix(w_x[:, 2 * n :], w_h[:, 2 * n :], b[2 * n :], inputs.shape[1])[:, n:]
         p_cand = torch.matmul(w_input, inputs[:-1, n:])  # (T, H, B)
         products = h.new_empty((len(x), 3 * n, h.shape[0]))
-        for t in range(len(x)):
-            h = inputs[t, :n]
-            q = torch.mm(matrix, inputs[t], out=products[t])
-            g = q[: 2 * n].sigmoid_()
-            c = p_cand[t].addcmul_(g[n:], q[2 * n :]).tanh_()
-            torch.lerp(c, h, g[:n], out=inputs[t + 1, :n])  # c + z (h - c)
+        states = inputs[:, :n].unbind()
+        for u, h, after, q, g, z, r, q_c, c in zip(
+            inputs.unbind(), states, states[1:], products.unbind(), products[:, : 2 * n].unbind(),
+            products[:, :n].unbind(), products[:, n : 2 * n].unbind(),
+            products[:, 2 * n :].unbind(), p_cand.unbind(),
+            strict=False,  # there is one more state than steps
+        ):  # fmt: skip
+            torch.mm(matrix, u, out=q)
+            g.sigmoid_()
+            c.addcmul_(r, q_c).tanh_()
+            torch.lerp(c, h, z, out=after)  # c + z (h - c)
         ctx.save_for_backward(inputs, products, p_cand, w_h)
         ctx.vocab_size = len(w_x)
         return inputs[1:, :n].transpose(1, 2).contiguous()
@@ -108,29 +116,39 @@ class _After(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor | None, ...]:
         inputs, products, cand, w_h = ctx.saved_tensors
-        steps, n, batch = cand.shape
+        _, n, batch = cand.shape
         d_products, d_cand = torch.empty_like(products), torch.empty_like(cand)
         grad = grad.transpose(1, 2).contiguous()
-        dh, room = grad[-1].clone(), torch.empty_like(cand[0])
+        dh, room = torch.zeros_like(cand[0]), cand[0].clone()
         gates_room = room.new_empty((2 * n, batch))
-        for t in range(steps - 1, -1, -1):
-            c, q, d = cand[t], products[t], d_products[t]
-            z, r = q[:n], q[n : 2 * n]
+        dz, dr = gates_room[:n], gates_room[n:]
+        for own, h, c, g, z, r, q_c, d_c, d, d_g, d_q in zip(
+            *(_backwards(each) for each in (
+                grad, inputs[:-1, :n], cand, products[:, : 2 * n], products[:, :n],
+                products[:, n : 2 * n], products[:, 2 * n :], d_cand, d_products,
+                d_products[:, : 2 * n], d_products[:, 2 * n :],
+            )),
+            strict=True,
+        ):  # fmt: skip
+            dh += own
             torch.addcmul(dh, dh, z, value=-1, out=room)  # dC = dH (1 - Z)
-            tanh_backward(room, c, grad_input=d_cand[t])
-            torch.mul(d_cand[t], r, out=d[2 * n :])
-            torch.mul(d_cand[t], q[2 * n :], out=gates_room[n:])
-            torch.sub(inputs[t, :n], c, out=room)
-            torch.mul(dh, room, out=gates_room[:n])  # dZ = dH (H - C)
-            sigmoid_backward(gates_room, q[: 2 * n], grad_input=d[: 2 * n])
+            tanh_backward(room, c, grad_input=d_c)
+            torch.mul(d_c, r, out=d_q)
+            torch.mul(d_c, q_c, out=dr)
+            torch.sub(h, c, out=room)
+            torch.mul(dh, room, out=dz)  # dZ = dH (H - C)
+            sigmoid_backward(gates_room, g, grad_input=d_g)
             dh.mul_(z).addmm_(w_h, d)
-            if t:
-                dh += grad[t - 1]
         d_matrix = _product(inputs[:-1], d_products)
         d_b_h = d_matrix[n + ctx.vocab_size].clone()
         d_matrix[n:, 2 * n :] = _product(inputs[:-1, n:], d_cand)
         d_w_x, d_w_h, d_b = _parts(d_matrix, n, ctx.vocab_size)
         return None, dh.t(), d_w_x, d_w_h, d_b, d_b_h
+
+
+def _backwards(x: Tensor) -> tuple[Tensor, ...]:
+    """Views of x, last step first: all at once, for one at a time takes longer than using it."""
+    return x.unbind()[::-1]
 
 
 def _inputs(x: Tensor, h: Tensor, w_x: Tensor) -> Tensor:
