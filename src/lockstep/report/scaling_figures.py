@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lockstep.parallel.algorithms import ALGORITHMS
-from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.overlap import AFTER, DURING
 from lockstep.report.style import FONT, INK, SERIES, new_figure, style
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from lockstep.parallel.scaling.forecast import Check
     from lockstep.parallel.scaling.model import Row
 
-AFTER, DURING = WAYS[1], WAYS[3]  # in buckets
 MARKERS = "osDv^P"
 
 

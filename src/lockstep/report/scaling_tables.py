@@ -12,7 +12,7 @@ from rich.table import Table
 
 from lockstep.parallel.quantities import format_bandwidth, format_size
 from lockstep.parallel.scaling.model import fastest
-from lockstep.parallel.scaling.overlap import WAYS, fill_buckets
+from lockstep.parallel.scaling.overlap import AFTER, DURING, WAYS, fill_buckets
 from lockstep.report.tables import console, table
 from lockstep.report.text import milliseconds
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     Published = tuple[Figure, Row, Row | None]  # and the model's, and its with a fitted link
 
-AFTER, DURING = WAYS[1], WAYS[3]  # in buckets
 COLUMNS = ("devices", "algorithm", "batch each", "compute", "exchange", "speed-up")
 
 

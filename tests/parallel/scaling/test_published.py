@@ -14,7 +14,7 @@ import pytest
 
 from lockstep.parallel.cost import Link
 from lockstep.parallel.scaling.fitted import fitted, foretold, others
-from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.overlap import AFTER, DURING
 from lockstep.parallel.scaling.published import (
     LAYERS,
     PUBLISHED,
@@ -24,7 +24,6 @@ from lockstep.parallel.scaling.published import (
     profile_of,
 )
 
-AFTER, DURING = WAYS[1], WAYS[3]
 RDMA = [figure for figure in PUBLISHED if figure.bandwidth == ROCE]
 VGG_512 = next(figure for figure in RDMA if (figure.model, figure.devices) == ("vgg-16", 512))
 named = {"ids": lambda figure: f"{figure.model}-{figure.devices}"}

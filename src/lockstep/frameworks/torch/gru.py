@@ -60,7 +60,8 @@ class _Before(torch.autograd.Function):
         d_gates, d_cand = torch.empty_like(gates), torch.empty_like(cand)
         w_gates, w_cand = w_h[:, : 2 * n].contiguous(), w_h[:, 2 * n :].contiguous()
         grad = grad.transpose(1, 2).contiguous()  # (T, H, B)
-        dh, room, gates_room = torch.zeros_like(cand[0]), cand[0].clone(), gates[0].clone()
+        dh, room = torch.zeros_like(cand[0]), torch.empty_like(cand[0])
+        gates_room = torch.empty_like(gates[0])
         dz, dr = gates_room[:n], gates_room[n:]
         for own, h, c, g, z, r, d_c, d_g in zip(
             *(_backwards(each) for each in (
@@ -119,7 +120,7 @@ class _After(torch.autograd.Function):
         _, n, batch = cand.shape
         d_products, d_cand = torch.empty_like(products), torch.empty_like(cand)
         grad = grad.transpose(1, 2).contiguous()
-        dh, room = torch.zeros_like(cand[0]), cand[0].clone()
+        dh, room = torch.zeros_like(cand[0]), torch.empty_like(cand[0])
         gates_room = room.new_empty((2 * n, batch))
         dz, dr = gates_room[:n], gates_room[n:]
         for own, h, c, g, z, r, q_c, d_c, d, d_g, d_q in zip(

@@ -12,7 +12,7 @@ from itertools import product
 
 from lockstep.parallel.cost import Link
 from lockstep.parallel.scaling.model import Row
-from lockstep.parallel.scaling.overlap import WAYS
+from lockstep.parallel.scaling.overlap import DURING
 from lockstep.parallel.scaling.published import PUBLISHED, Figure, predicted
 
 RATES = [part / 25 for part in range(15, 26)]  # of the nominal bandwidth: 60 to 100 %
@@ -37,7 +37,7 @@ def foretold(figure: Figure) -> Row | None:
     """A published figure as the others of its network have it; None where these are too few.
 
     >>> vgg = next(f for f in PUBLISHED if (f.model, f.devices) == ("vgg-16", 512))
-    >>> vgg.efficiency, round(foretold(vgg).efficiency(WAYS[-1]), 2)
+    >>> vgg.efficiency, round(foretold(vgg).efficiency(DURING), 2)
     (0.68, 0.69)
     """
     figures = others(figure)
@@ -46,4 +46,4 @@ def foretold(figure: Figure) -> Row | None:
 
 @cache
 def _miss(figure: Figure, link: Link) -> float:
-    return predicted(figure, link, WAYS[-1:]).efficiency(WAYS[-1]) - figure.efficiency
+    return predicted(figure, link, [DURING]).efficiency(DURING) - figure.efficiency

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from lockstep.errors import InputError
 from lockstep.parallel.cost import Hosts, Link
 from lockstep.parallel.scaling.loads import exchange_seconds
-from lockstep.parallel.scaling.overlap import WAYS, Piece, Way, exposed, fill_buckets
+from lockstep.parallel.scaling.overlap import DURING, WAYS, Piece, Way, exposed, fill_buckets
 from lockstep.parallel.splitting import check_num_devices
 
 SCALINGS = ("weak", "strong")
@@ -124,7 +124,7 @@ def estimate(
 
     >>> profile = Profile("x", 8, {8: 3.0, 4: 1.5}, (Piece("w", 1000, 1.0),))
     >>> rows = estimate(profile, [2], ["ring"], Network(Link(0.0, 4e3)))
-    >>> [round(row.efficiency(WAYS[-1]), 3) for row in rows]
+    >>> [round(row.efficiency(DURING), 3) for row in rows]
     [0.75, 0.6]
     """
     rows = []
@@ -167,7 +167,7 @@ def _row(
     return Row(scaling, devices, algorithm, batch_size, compute, exchange, steps, single)
 
 
-def fastest(rows: Sequence[Row], way: Way = WAYS[-1]) -> Row:
+def fastest(rows: Sequence[Row], way: Way = DURING) -> Row:
     """The row with the most examples per second, the fewest devices at ties.
 
     >>> profile = Profile("x", 8, {8: 3.0, 4: 1.5, 1: 1.0}, (Piece("w", 1000, 1.0),))

@@ -34,6 +34,7 @@ class Way(NamedTuple):
 
 
 WAYS = (Way(False, False), Way(True, False), Way(False, True), Way(True, True))
+AFTER, DURING = WAYS[1], WAYS[3]  # in buckets
 
 
 def fill_buckets(pieces: Sequence[Piece], limit: int) -> list[Piece]:

@@ -77,8 +77,9 @@ def profile_of(model: str, images_per_second: float) -> Profile:
 def predicted(figure: Figure, link: Link | None = None, ways: Sequence[Way] = WAYS) -> Row:
     """What the model says of a published figure; a link that is not given has its full rate.
 
+    >>> from lockstep.parallel.scaling.overlap import DURING
     >>> row = predicted(PUBLISHED[0])
-    >>> round(row.efficiency(WAYS[-1]), 2)
+    >>> round(row.efficiency(DURING), 2)
     0.97
     """
     link = link or Link(LATENCY, figure.bandwidth)
