@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -177,6 +179,22 @@ def test_times_and_the_pipelines_hours(asked: Question) -> None:
             assert 0 <= there.begin < there.end <= back.begin < back.end
     # devices begin as the machine lets them, but none is done before all have begun
     assert max(work.end for work in results.timeline) <= 2 * max(results[LAYERS].seconds)
+
+
+def test_the_time_of_one_device_alone_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others have nothing to do then, which takes them long on a busy machine."""
+    hear = running._hear
+
+    def with_a_late_device(*given: Any) -> running.Told:
+        told = hear(*given)
+        for message in told[ONE]:
+            message["seconds"] += 1000 * message["rank"]
+        return told
+
+    monkeypatch.setattr(running, "_hear", with_a_late_device)
+    alone = running.run(question(2, "max", 4, 2))[ONE]
+    assert max(alone.seconds) < 1000
+    assert alone.idle == 0
 
 
 # --- which images ---------------------------------------------------------------------------------

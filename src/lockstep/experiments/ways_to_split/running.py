@@ -138,8 +138,10 @@ def _facts(
     folder: Path,
     reference: dict[str, Arrays],
 ) -> WayFacts:
-    steps = {what: per_step(told, question.steps, what) for what in ("seconds", "waited", "loss")}
-    if any(len(row) != question.devices for row in steps["seconds"]):
+    ranks = _ranks(question, way)
+    told = [message for message in told if message["rank"] in ranks]
+    steps = {what: per_step(told, question.steps, what) for what in ("seconds", "loss")}
+    if any(len(row) != len(ranks) for row in steps["seconds"]):
         raise LockstepError(f"way = {way!r}: not every device told of every step.")
     found = {what: _parts(folder, what, way, question) for what in KINDS}
     first, last = (reference[what] for what in KINDS)
@@ -148,13 +150,18 @@ def _facts(
         tuple(max(row) for row in steps["seconds"]),
         tuple(sum(row) for row in steps["loss"]),
         tuple(
-            _device(question, way, rank, [m for m in told if m["rank"] == rank])
-            for rank in range(1 if way == ONE else question.devices)
+            _device(question, way, rank, [m for m in told if m["rank"] == rank]) for rank in ranks
         ),
         max(largest_deviation(gradient, first) for gradient in found["gradient"]),
         max(path_deviation(weights, last) for weights in found["weights"]),
         found["gradient"][0],
     )
+
+
+def _ranks(question: Question, way: str) -> range:
+    """Who has a part in it: beside one device alone the others do nothing, and their time is not
+    its time."""
+    return range(1 if way == ONE else question.devices)
 
 
 def _device(question: Question, way: str, rank: int, told: list[dict[str, Any]]) -> DeviceFacts:
@@ -172,7 +179,7 @@ def _device(question: Question, way: str, rank: int, told: list[dict[str, Any]])
 def _parts(folder: Path, what: str, way: str, question: Question) -> list[Arrays]:
     """What the devices left, made whole: once, or a copy from each that has all of it."""
     found = []
-    for rank in range(1 if way == ONE else question.devices):
+    for rank in _ranks(question, way):
         with np.load(folder / file_name(what, way, rank)) as file:
             found.append(dict(file))
     return holdings.join(question, way, found)
