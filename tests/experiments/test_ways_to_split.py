@@ -135,23 +135,31 @@ def test_parameters_are_held_once_but_by_data(asked: Question) -> None:
 
 
 def test_activations_are_what_the_layers_keep() -> None:
-    """Average pooling: the first convolution keeps the 4 x 4 inputs and 4 outputs of each of
-    13 x 13 windows, the second its inputs, its outputs and, for every batch, its kernel with the
-    channels last; the dense layers their inputs, the log-softmax and labels of eight bytes."""
+    """Average pooling: a convolution keeps what each of its windows sees with a one below, the four
+    outputs there and, for every batch, its kernel at four places; the dense layers their inputs,
+    the log-softmax and labels of eight bytes."""
     results = answer(CASES[1])
     assert results.question.pooling == "avg"
-    conv1, conv2, kernel = (16 + 4 * 20) * 13 * 13, 20 * 13 * 13 + 50 * 9 * 9, 50 * 20 * 5 * 5
-    connected = 800 + 128 + 10 + 1
+
+    def conv1(channels: int, batch: int) -> int:
+        return batch * (4 * 4 + 1 + 4 * channels) * 13 * 13 + 4 * channels * (4 * 4 + 1)
+
+    def conv2(channels: int, batch: int) -> int:
+        return batch * (720 + 1 + 4 * channels) * 4 * 4 + 4 * channels * (720 + 1)
 
     def held(way: str) -> list[float]:
         return [device.activations / ITEM for device in results[way].devices]
 
-    assert held(ONE) == [BATCH * (conv1 + conv2 + connected) + kernel]
-    assert held(DATA) == [n * (conv1 + conv2 + connected) + kernel for n in (19, 18)]
-    micro_batches = results.question.micro_batches
-    assert held(LAYERS) == [BATCH * conv1, BATCH * (conv2 + connected) + micro_batches * kernel]
-    half = (16 + 4 * 10) * 13 * 13 + 20 * 13 * 13 + 25 * 9 * 9 + 400 + 64 + 10 + 1
-    assert held(WITHIN) == [BATCH * half + kernel // 2] * 2
+    connected = 800 + 128 + 10 + 1
+    for way, batches in ((ONE, [BATCH]), (DATA, [19, 18])):
+        assert held(way) == [conv1(20, n) + conv2(50, n) + n * connected for n in batches]
+    parts = [8, 8, 7, 7, 7]  # the micro-batches
+    assert held(LAYERS) == [
+        sum(conv1(20, n) for n in parts),
+        sum(conv2(50, n) + n * connected for n in parts),
+    ]
+    half = conv1(10, BATCH) + conv2(25, BATCH) + BATCH * (400 + 64 + 10 + 1)
+    assert held(WITHIN) == [half] * 2
 
 
 # --- time -----------------------------------------------------------------------------------------

@@ -1,20 +1,78 @@
-"""PyTorch's faster convolution: its gradients by finite differences."""
+"""PyTorch's faster convolution and pooling: values by PyTorch's own layers, gradients by finite
+differences."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 torch = pytest.importorskip("torch", reason="torch is not installed here")
-from lockstep.frameworks.torch.convolution import _SwappedConvolution  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+
+from lockstep.frameworks.torch import windows  # noqa: E402
+from lockstep.frameworks.torch.convolution import (  # noqa: E402
+    fused_conv_avg_pool,
+    fused_conv_max_pool,
+)
 
 
-@pytest.mark.parametrize(("padding", "size"), [(0, (6, 6)), (2, (4, 5)), (1, (5, 3))])
-def test_gradients_of_the_swapped_convolution(padding: int, size: tuple[int, int]) -> None:
+def plain_max(x: Any, w: Any, b: Any, padding: int) -> Any:
+    return F.max_pool2d(F.relu(F.conv2d(x, w, b, padding=padding)), 2)
+
+
+def plain_avg(x: Any, w: Any, b: Any, padding: int) -> Any:
+    return F.avg_pool2d(F.relu(F.conv2d(x, w, b, padding=padding)), 2)
+
+
+POOLED = [(fused_conv_max_pool, plain_max), (fused_conv_avg_pool, plain_avg)]
+# batch, height and width of images, kernel, padding: even and odd sizes, rows left over beside
+# whole windows, batches with and without groups
+CASES = [
+    (2, (6, 6), (3, 3), 0),
+    (3, (7, 6), (3, 3), 0),
+    (2, (6, 9), (5, 3), 1),
+    (2, (4, 5), (3, 3), 2),
+    (4, (6, 5), (3, 3), 0),
+    (3, (6, 6), (2, 2), 0),
+]
+
+
+@pytest.mark.parametrize(("fused", "plain"), POOLED)
+@pytest.mark.parametrize(("batch", "size", "kernel", "padding"), CASES)
+def test_values_and_gradients(
+    fused: Callable[..., Any],
+    plain: Callable[..., Any],
+    batch: int,
+    size: tuple[int, int],
+    kernel: tuple[int, int],
+    padding: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(windows, "FEWEST", 2)
+    monkeypatch.setattr(windows, "GROUP", 2)
     chance = torch.Generator().manual_seed(0)
-    shapes = (2, 3, *size), (4, 3, 3, 3), (4,)
+    shapes = (batch, 2, *size), (3, 2, *kernel), (3,)
     inputs = [torch.randn(s, generator=chance, dtype=torch.float64) for s in shapes]
     for value in inputs:
         value.requires_grad_()
-    y = _SwappedConvolution.apply(*inputs, padding)
-    torch.testing.assert_close(y, torch.conv2d(*inputs, padding=padding))
-    assert torch.autograd.gradcheck(lambda *xs: _SwappedConvolution.apply(*xs, padding), inputs)
+    torch.testing.assert_close(fused(None, *inputs, padding), plain(*inputs, padding))
+    assert torch.autograd.gradcheck(lambda *given: fused(None, *given, padding), inputs)
+
+
+@pytest.mark.parametrize(("fused", "plain"), POOLED)
+def test_at_ties_the_gradient_goes_where_pytorch_sends_it(
+    fused: Callable[..., Any], plain: Callable[..., Any]
+) -> None:
+    """A blank image makes every output of a channel the same."""
+    x = torch.zeros((2, 1, 6, 6), dtype=torch.float64, requires_grad=True)
+    chance = torch.Generator().manual_seed(0)
+    w = torch.randn((3, 1, 3, 3), generator=chance, dtype=torch.float64, requires_grad=True)
+    b = torch.tensor([0.5, 0.0, -0.5], dtype=torch.float64, requires_grad=True)
+    found, expected = fused(None, x, w, b, 1), plain(x, w, b, 1)
+    torch.testing.assert_close(found, expected)
+    weights = torch.randn(found.shape, generator=chance, dtype=torch.float64)
+    both = (torch.autograd.grad((y * weights).sum(), (x, w, b)) for y in (found, expected))
+    for own, theirs in zip(*both, strict=True):
+        torch.testing.assert_close(own, theirs)

@@ -10,8 +10,7 @@ import torch
 import torch.nn.functional as F
 
 from lockstep.frameworks.protocol import Array, Weights
-from lockstep.frameworks.torch.average import fused_conv_avg_pool
-from lockstep.frameworks.torch.convolution import fused_conv_max_pool
+from lockstep.frameworks.torch.convolution import fused_conv_avg_pool, fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
 from lockstep.frameworks.trees import detached
 

@@ -1,0 +1,140 @@
+"""A convolution's outputs in windows of 2 x 2, as products over what the windows see.
+
+A window of 2 x 2 outputs sees (h+1) x (w+1) inputs. With S what the P x Q windows of n images see,
+and ones below for the bias, (C (h+1) (w+1) + 1, P Q n), and W the kernel at its four places in
+there, (4 O, C (h+1) (w+1) + 1), Y = W S has the four outputs of all windows in four blocks. Images
+lie innermost, (C, H, W, B), so that S is copied in long runs; they go in G groups of n, whose
+products fit the cache.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from math import gcd
+
+import torch
+import torch.nn.functional as F
+
+Tensor = torch.Tensor
+GROUP = 32  # images in one product: fewer make it slow, more leave the cache
+FEWEST = 16  # below, all go together
+
+
+@dataclass(frozen=True)
+class Windows:
+    """Those of images (B, C, H, W) under a kernel (O, C, h, w) with odd sizes."""
+
+    images: tuple[int, ...]
+    kernel: tuple[int, ...]
+    padding: int
+
+    @property
+    def group(self) -> int:
+        """n."""
+        divisor = gcd(self.images[0], GROUP)
+        return divisor if divisor >= FEWEST else self.images[0]
+
+    @property
+    def padded(self) -> tuple[int, int]:
+        return self.images[2] + 2 * self.padding, self.images[3] + 2 * self.padding
+
+    @property
+    def sight(self) -> tuple[int, int]:
+        """What a window sees: h+1, w+1."""
+        return self.kernel[2] + 1, self.kernel[3] + 1
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        """P, Q: without what is left over beside whole windows."""
+        (height, width), (h, w) = self.padded, self.sight
+        return (height - h) // 2 + 1, (width - w) // 2 + 1
+
+    # --- what windows see, and its gradient
+    def seen(self, x: Tensor) -> Tensor:
+        """S of x (B, C, H, W): (G, C (h+1) (w+1) + 1, P Q n)."""
+        innermost = F.pad(x.permute(1, 2, 3, 0), (0, 0, *(self.padding,) * 4))  # (C, H, W, B)
+        groups = innermost.unflatten(3, (-1, self.group))
+        (h, w), (p, q) = self.sight, self.counts
+        views = groups.unfold(1, h, 2).unfold(2, w, 2).permute(3, 0, 5, 6, 1, 2, 4)
+        num_places = self.images[1] * h * w
+        seen = x.new_empty((len(views), num_places + 1, p * q * self.group))
+        seen[:, :num_places].view(views.shape).copy_(views)  # (G, C, h+1, w+1, P, Q, n)
+        seen[:, num_places] = 1
+        return seen
+
+    def images_gradient(self, d_seen: Tensor) -> Tensor:
+        """For x, from that of S without its ones. Even and odd places are added at once: inputs
+        (2i + u, 2j + v) of window (p, q) are (2 (p+i) + u, 2 (q+j) + v) of the image."""
+        (h, w), (p, q), n = self.sight, self.counts, self.group
+        height, width = (size + size % 2 for size in self.padded)
+        d_x = d_seen.new_zeros((self.images[1], height, width, self.images[0]))
+        pairs = d_x.view(self.images[1], height // 2, 2, width // 2, 2, -1, n)
+        places = d_seen.view(-1, self.images[1], h // 2, 2, w // 2, 2, p, q, n)
+        places = places.permute(2, 4, 1, 6, 3, 7, 5, 0, 8)  # (i, j, C, P, u, Q, v, G, n)
+        for i, row in enumerate(places):
+            for j, part in enumerate(row):
+                pairs[:, i : i + p, :, j : j + q].add_(part)
+        (start, end), (left, right) = ((self.padding, self.padding + s) for s in self.images[2:])
+        return d_x[:, start:end, left:right].permute(3, 0, 1, 2)
+
+    # --- pooled outputs
+    def by_image(self, pooled: Tensor) -> Tensor:
+        """(G, O, P Q n) -> (B, O, P, Q), images innermost in memory."""
+        p, q = self.counts
+        groups = pooled.view(len(pooled), -1, p, q, self.group)
+        return groups.permute(1, 2, 3, 0, 4).flatten(3).permute(3, 0, 1, 2)
+
+    def by_group(self, grad: Tensor) -> Tensor:
+        """(B, O, P, Q) -> (G, O, P Q n)."""
+        groups = grad.permute(1, 2, 3, 0).unflatten(3, (-1, self.group))
+        return groups.permute(3, 0, 1, 2, 4).flatten(2)
+
+
+# --- the kernel at its four places ----------------------------------------------------------------
+
+
+def four_places(w: Tensor, b: Tensor) -> Tensor:
+    """W: zero where a place has no part of the kernel, and the bias: (4 O, C (h+1) (w+1) + 1)."""
+    num_outputs, num_inputs, h, width = w.shape
+    placed = w.reshape(num_outputs * num_inputs, -1) @ _places(h, width, w.dtype)
+    placed = placed.view(num_outputs, num_inputs, 4, -1).permute(2, 0, 1, 3)
+    return torch.cat([placed.reshape(4 * num_outputs, -1), b.repeat(4).unsqueeze(1)], 1)
+
+
+def from_four_places(d_placed: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
+    """The gradients for w of this shape and for b, from that of `four_places`."""
+    num_outputs, num_inputs, h, width = shape
+    placed = d_placed[:, :-1].view(4, num_outputs, num_inputs, -1).permute(1, 2, 0, 3)
+    placed = placed.reshape(num_outputs * num_inputs, -1)
+    d_w = (placed @ _places(h, width, placed.dtype).t()).view(shape)
+    return d_w, d_placed[:, -1].view(4, -1).sum(0)
+
+
+@cache
+def _places(h: int, w: int, dtype: torch.dtype) -> Tensor:
+    """Ones from each entry of a kernel to where it lies at each place: (h w, 4 (h+1) (w+1))."""
+    entries = torch.eye(h * w, dtype=dtype).view(-1, h, w)
+    corners = [(0, 1, 0, 1), (1, 0, 0, 1), (0, 1, 1, 0), (1, 0, 1, 0)]  # in reading order
+    return torch.stack([F.pad(entries, corner) for corner in corners], 1).flatten(1)
+
+
+# --- products -------------------------------------------------------------------------------------
+
+
+def outputs(placed: Tensor, seen: Tensor) -> Tensor:
+    """Y: (G, 4, O, P Q n)."""
+    y = torch.bmm(placed.expand(len(seen), -1, -1), seen)
+    return y.view(len(seen), 4, len(placed) // 4, -1)
+
+
+def gradients(
+    windows: Windows, d_y: Tensor, seen: Tensor, placed: Tensor, for_images: bool
+) -> tuple[Tensor | None, Tensor, Tensor]:
+    """For x, if wanted, for w and for b."""
+    d_y = d_y.view(len(seen), len(placed), -1)
+    d_w, d_b = from_four_places(torch.bmm(d_y, seen.transpose(1, 2)).sum(0), windows.kernel)
+    if not for_images:
+        return None, d_w, d_b
+    d_seen = torch.bmm(placed[:, :-1].t().expand(len(seen), -1, -1), d_y)
+    return windows.images_gradient(d_seen), d_w, d_b
