@@ -53,14 +53,15 @@ class Windows:
     # --- what windows see, and its gradient
     def seen(self, x: Tensor) -> Tensor:
         """S of x (B, C, H, W): (G, C (h+1) (w+1) + 1, P Q n)."""
-        innermost = F.pad(x.permute(1, 2, 3, 0), (0, 0, *(self.padding,) * 4))  # (C, H, W, B)
-        groups = innermost.unflatten(3, (-1, self.group))
-        (h, w), (p, q) = self.sight, self.counts
-        views = groups.unfold(1, h, 2).unfold(2, w, 2).permute(3, 0, 5, 6, 1, 2, 4)
-        num_places = self.images[1] * h * w
-        seen = x.new_empty((len(views), num_places + 1, p * q * self.group))
-        seen[:, :num_places].view(views.shape).copy_(views)  # (G, C, h+1, w+1, P, Q, n)
-        seen[:, num_places] = 1
+        innermost = x.permute(1, 2, 3, 0)  # (C, H, W, B)
+        pad = (0, 0, *(self.padding,) * 4)
+        innermost = F.pad(innermost, pad) if self.padding else innermost.contiguous()
+        (h, w), (p, q), n = self.sight, self.counts, self.group
+        views = innermost.unflatten(3, (-1, n)).unfold(1, h, 2).unfold(2, w, 2)
+        views = views.permute(3, 0, 5, 6, 1, 2, 4)  # (G, C, h+1, w+1, P, Q, n)
+        seen = x.new_empty((views.shape[0], self.images[1] * h * w + 1, p * q * n))
+        seen[:, :-1].view(views.shape).copy_(views)
+        seen[:, -1] = 1
         return seen
 
     def images_gradient(self, d_seen: Tensor) -> Tensor:
@@ -82,7 +83,7 @@ class Windows:
     def by_image(self, pooled: Tensor) -> Tensor:
         """(G, O, P Q n) -> (B, O, P, Q), images innermost in memory."""
         p, q = self.counts
-        groups = pooled.view(len(pooled), -1, p, q, self.group)
+        groups = pooled.unflatten(2, (p, q, self.group))
         return groups.permute(1, 2, 3, 0, 4).flatten(3).permute(3, 0, 1, 2)
 
     def by_group(self, grad: Tensor) -> Tensor:
@@ -96,25 +97,28 @@ class Windows:
 
 def four_places(w: Tensor, b: Tensor) -> Tensor:
     """W: zero where a place has no part of the kernel, and the bias: (4 O, C (h+1) (w+1) + 1)."""
-    num_outputs, num_inputs, h, width = w.shape
-    placed = w.reshape(num_outputs * num_inputs, -1) @ _places(h, width, w.dtype)
-    placed = placed.view(num_outputs, num_inputs, 4, -1).permute(2, 0, 1, 3)
-    return torch.cat([placed.reshape(4 * num_outputs, -1), b.repeat(4).unsqueeze(1)], 1)
+    num_outputs, num_inputs, height, width = w.shape
+    spread = w.reshape(num_outputs * num_inputs, -1) @ _places(height, width, w.dtype)
+    spread = spread.view(num_outputs, num_inputs, 4, -1).permute(2, 0, 1, 3)
+    placed = w.new_empty((4 * num_outputs, num_inputs * spread.shape[3] + 1))
+    placed[:, :-1].view(spread.shape).copy_(spread)
+    placed[:, -1].view(4, num_outputs).copy_(b)
+    return placed
 
 
 def from_four_places(d_placed: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, Tensor]:
     """The gradients for w of this shape and for b, from that of `four_places`."""
-    num_outputs, num_inputs, h, width = shape
-    placed = d_placed[:, :-1].view(4, num_outputs, num_inputs, -1).permute(1, 2, 0, 3)
-    placed = placed.reshape(num_outputs * num_inputs, -1)
-    d_w = (placed @ _places(h, width, placed.dtype).t()).view(shape)
-    return d_w, d_placed[:, -1].view(4, -1).sum(0)
+    num_outputs, num_inputs, height, width = shape
+    spread = d_placed[:, :-1].view(4, num_outputs, num_inputs, -1).permute(1, 2, 0, 3)
+    spread = spread.reshape(num_outputs * num_inputs, -1)
+    d_w = (spread @ _places(height, width, spread.dtype).t()).view(shape)
+    return d_w, d_placed[:, -1].view(4, num_outputs).sum(0)
 
 
 @cache
-def _places(h: int, w: int, dtype: torch.dtype) -> Tensor:
+def _places(height: int, width: int, dtype: torch.dtype) -> Tensor:
     """Ones from each entry of a kernel to where it lies at each place: (h w, 4 (h+1) (w+1))."""
-    entries = torch.eye(h * w, dtype=dtype).view(-1, h, w)
+    entries = torch.eye(height * width, dtype=dtype).view(-1, height, width)
     corners = [(0, 1, 0, 1), (1, 0, 0, 1), (0, 1, 1, 0), (1, 0, 1, 0)]  # in reading order
     return torch.stack([F.pad(entries, corner) for corner in corners], 1).flatten(1)
 
@@ -124,17 +128,17 @@ def _places(h: int, w: int, dtype: torch.dtype) -> Tensor:
 
 def outputs(placed: Tensor, seen: Tensor) -> Tensor:
     """Y: (G, 4, O, P Q n)."""
-    y = torch.bmm(placed.expand(len(seen), -1, -1), seen)
-    return y.view(len(seen), 4, len(placed) // 4, -1)
+    y = torch.bmm(placed.expand(seen.shape[0], -1, -1), seen)
+    return y.unflatten(1, (4, -1))
 
 
 def gradients(
     windows: Windows, d_y: Tensor, seen: Tensor, placed: Tensor, for_images: bool
 ) -> tuple[Tensor | None, Tensor, Tensor]:
     """For x, if wanted, for w and for b."""
-    d_y = d_y.view(len(seen), len(placed), -1)
+    d_y = d_y.flatten(1, 2)
     d_w, d_b = from_four_places(torch.bmm(d_y, seen.transpose(1, 2)).sum(0), windows.kernel)
     if not for_images:
         return None, d_w, d_b
-    d_seen = torch.bmm(placed[:, :-1].t().expand(len(seen), -1, -1), d_y)
+    d_seen = torch.bmm(placed[:, :-1].t().expand(seen.shape[0], -1, -1), d_y)
     return windows.images_gradient(d_seen), d_w, d_b
