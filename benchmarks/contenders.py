@@ -182,7 +182,7 @@ CONTENDERS: dict[str, Callable[[], Round]] = {
     **{
         f"lenet {pooling} {who}, 2 processes": partial(pair, f"{who} {pooling}")
         for pooling in ("max", "avg")
-        for who in ("lockstep", "chapter")
+        for who in ("lockstep", "chapter", "apart")
     },
     "gru plain torch": lambda: plain_gru("scratch", 6),
     "gru nn.GRU torch": lambda: plain_gru("layer", 6),

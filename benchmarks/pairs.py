@@ -1,4 +1,5 @@
-"""LeNet on two processes of one thread each: Lockstep's, and as the chapter trains on two devices.
+"""LeNet on two processes of one thread each: Lockstep's, as the chapter trains on two devices, and
+two that have nothing to do with each other.
 
 A contender's own process is rank 0 and starts rank 1: `python -m benchmarks.pairs NAME STORE`. Both
 wait at a barrier for every round.
@@ -18,7 +19,7 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
-from benchmarks.contenders import Round, lenet, repeated, trained
+from benchmarks.contenders import IMAGES, Round, lenet, repeated, trained
 from benchmarks.plain import LENETS, plain_images, update
 from lockstep.assemble import assemble
 from lockstep.frameworks import registry
@@ -32,6 +33,14 @@ LR = 0.1
 def lockstep(pooling: str) -> Round:
     """Two processes of Lockstep's own."""
     return trained(replace(lenet("torch", pooling), devices=2), 1)
+
+
+def apart(pooling: str) -> Round:
+    """Each trains alone, on half of the images in batches of half the size: what the machine would
+    give if an exchange cost nothing and nobody waited."""
+    spec = lenet("torch", pooling)
+    half = replace(spec.data, max_examples=IMAGES // 2)  # type: ignore[type-var]
+    return trained(replace(spec, data=half, batch_size=BATCH_SIZE // 2), 1)
 
 
 def chapter(pooling: str) -> Round:
@@ -70,7 +79,7 @@ def chapter(pooling: str) -> Round:
 
 PAIRS: dict[str, Callable[[], Round]] = {
     f"{who} {pooling}": (lambda make=make, pooling=pooling: make(pooling))
-    for who, make in (("lockstep", lockstep), ("chapter", chapter))
+    for who, make in (("lockstep", lockstep), ("chapter", chapter), ("apart", apart))
     for pooling in ("max", "avg")
 }
 
