@@ -76,12 +76,14 @@ class _AveragePooled(torch.autograd.Function):
 
 
 def _largest(a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The largest of four, and who won: b over a, d over c, the second pair over the first.
+    """The largest of four, and who won: b over a, d over c, the second pair over the first. a and c
+    are lost.
 
     Strict comparisons: at a tie the earlier one wins, as in PyTorch's pooling.
     """
-    top, bottom = torch.maximum(a, b), torch.maximum(c, d)
-    return torch.maximum(top, bottom), (_greater(b, a), _greater(d, c), _greater(bottom, top))
+    b_over_a, d_over_c = _greater(b, a), _greater(d, c)
+    top, bottom = torch.maximum(a, b, out=a), torch.maximum(c, d, out=c)
+    return torch.maximum(top, bottom), (b_over_a, d_over_c, _greater(bottom, top))
 
 
 def _greater(a: Tensor, b: Tensor) -> Tensor:
@@ -90,9 +92,9 @@ def _greater(a: Tensor, b: Tensor) -> Tensor:
 
 
 def _to_winners(grad: Tensor, winners: Any, a: Tensor, b: Tensor, c: Tensor, d: Tensor) -> None:
-    """Write the gradient of the largest of four into a, b, c and d."""
+    """Write the gradient of the largest of four, which is lost, into a, b, c and d."""
     b_over_a, d_over_c, second = winners
     bottom = grad * second
-    for part, won, left, right in ((grad - bottom, b_over_a, a, b), (bottom, d_over_c, c, d)):
+    for part, won, left, right in ((grad.sub_(bottom), b_over_a, a, b), (bottom, d_over_c, c, d)):
         torch.mul(part, won, out=right)
         torch.sub(part, right, out=left)

@@ -71,11 +71,12 @@ class Windows:
         height, width = (size + size % 2 for size in self.padded)
         d_x = d_seen.new_zeros((self.images[1], height, width, self.images[0]))
         pairs = d_x.view(self.images[1], height // 2, 2, width // 2, 2, -1, n)
+        inputs = pairs.unfold(1, p, 1).unfold(3, q, 1).permute(1, 3, 0, 7, 2, 8, 4, 5, 6)
         places = d_seen.view(-1, self.images[1], h // 2, 2, w // 2, 2, p, q, n)
         places = places.permute(2, 4, 1, 6, 3, 7, 5, 0, 8)  # (i, j, C, P, u, Q, v, G, n)
-        for i, row in enumerate(places):
-            for j, part in enumerate(row):
-                pairs[:, i : i + p, :, j : j + q].add_(part)
+        for row, parts in zip(inputs, places, strict=False):  # what is left over has no part
+            for own, part in zip(row, parts, strict=False):
+                own.add_(part)
         (start, end), (left, right) = ((self.padding, self.padding + s) for s in self.images[2:])
         return d_x[:, start:end, left:right].permute(3, 0, 1, 2)
 
