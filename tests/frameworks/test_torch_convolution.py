@@ -11,7 +11,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 import torch.nn.functional as F  # noqa: E402
 
-from lockstep.frameworks.torch import windows  # noqa: E402
+from lockstep.frameworks.torch import convolution, windows  # noqa: E402
 from lockstep.frameworks.torch.convolution import (  # noqa: E402
     fused_conv_avg_pool,
     fused_conv_max_pool,
@@ -28,13 +28,14 @@ def plain_avg(x: Any, w: Any, b: Any, padding: int) -> Any:
 
 POOLED = [(fused_conv_max_pool, plain_max), (fused_conv_avg_pool, plain_avg)]
 # batch, height and width of images, kernel, padding: even and odd sizes, rows left over beside
-# whole windows, batches with and without groups
+# whole windows, batches with and without groups, and one that goes in parts
 CASES = [
     (2, (6, 6), (3, 3), 0),
     (3, (7, 6), (3, 3), 0),
     (2, (6, 9), (5, 3), 1),
     (2, (4, 5), (3, 3), 2),
     (4, (6, 5), (3, 3), 0),
+    (7, (5, 6), (3, 3), 0),
     (3, (6, 6), (2, 2), 0),
 ]
 
@@ -52,6 +53,7 @@ def test_values_and_gradients(
 ) -> None:
     monkeypatch.setattr(windows, "FEWEST", 2)
     monkeypatch.setattr(windows, "GROUP", 2)
+    monkeypatch.setattr(convolution, "LARGEST", 4)
     chance = torch.Generator().manual_seed(0)
     shapes = (batch, 2, *size), (3, 2, *kernel), (3,)
     inputs = [torch.randn(s, generator=chance, dtype=torch.float64) for s in shapes]

@@ -12,24 +12,34 @@ from lockstep.frameworks.torch.windows import Windows, four_places, gradients, o
 Tensor = torch.Tensor
 Gradients = tuple[Tensor | None, Tensor, Tensor, None]
 threshold_backward = torch.ops.aten.threshold_backward
+# images that go through at once: what more of them would take, malloc gives back to the system
+# every time (32 MB), and getting it again costs more than the products
+LARGEST = 512
 
 
 def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
     if not _is_odd(w):
         return F.relu(F.max_pool2d(F.conv2d(x, w, b, padding=padding), 2))
-    return _MaxPooled.apply(x, w, b, padding)
+    return _in_parts(_MaxPooled, x, w, b, padding)
 
 
 def fused_conv_avg_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """avg_pool2d(relu(conv2d(x, w, b))) with windows of 2 x 2."""
     if not _is_odd(w):
         return F.avg_pool2d(F.relu(F.conv2d(x, w, b, padding=padding)), 2)
-    return _AveragePooled.apply(x, w, b, padding)
+    return _in_parts(_AveragePooled, x, w, b, padding)
 
 
 def _is_odd(w: Tensor) -> bool:
     return w.shape[2] % 2 == 1 and w.shape[3] % 2 == 1
+
+
+def _in_parts(function: Any, x: Tensor, *given: Any) -> Tensor:
+    if x.shape[0] <= LARGEST:
+        pooled: Tensor = function.apply(x, *given)
+        return pooled
+    return torch.cat([function.apply(part, *given) for part in x.split(LARGEST)])
 
 
 class _MaxPooled(torch.autograd.Function):
