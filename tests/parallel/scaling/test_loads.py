@@ -66,11 +66,11 @@ def test_halving_doubling_shares_the_link_of_a_server() -> None:
 
 def test_hundreds_of_devices_at_once() -> None:
     """A plan over 512 devices has half a million transfers: seconds. This is under 2 ms each."""
-    begin = time.perf_counter()
+    begin = time.process_time()
     for name in LOADS:
         for k in (2, 8, 64, 511, 512):
             assert exchange_seconds(name, k, 44_427, 4, Link(5e-6, 3e9), Hosts(4, 12e9)) > 0
-    assert time.perf_counter() - begin < 1
+    assert time.process_time() - begin < 1
 
 
 def test_every_algorithm_has_its_form() -> None:

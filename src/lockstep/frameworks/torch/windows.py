@@ -73,7 +73,7 @@ class Windows:
         pairs = d_x.view(self.images[1], height // 2, 2, width // 2, 2, -1, n)
         inputs = pairs.unfold(1, p, 1).unfold(3, q, 1).permute(1, 3, 0, 7, 2, 8, 4, 5, 6)
         places = d_seen.view(-1, self.images[1], h // 2, 2, w // 2, 2, p, q, n)
-        places = places.permute(2, 4, 1, 6, 3, 7, 5, 0, 8)  # (i, j, C, P, u, Q, v, G, n)
+        places = places.permute(2, 4, 1, 6, 3, 7, 5, 0, 8)  # both (i, j, C, P, u, Q, v, G, n)
         for row, parts in zip(inputs, places, strict=False):  # what is left over has no part
             for own, part in zip(row, parts, strict=False):
                 own.add_(part)
@@ -99,7 +99,7 @@ class Windows:
 def four_places(w: Tensor, b: Tensor) -> Tensor:
     """W: zero where a place has no part of the kernel, and the bias: (4 O, C (h+1) (w+1) + 1)."""
     num_outputs, num_inputs, height, width = w.shape
-    spread = w.reshape(num_outputs * num_inputs, -1) @ _places(height, width, w.dtype)
+    spread = w.reshape(num_outputs * num_inputs, -1) @ _places(height, width, w.dtype, w.device)
     spread = spread.view(num_outputs, num_inputs, 4, -1).permute(2, 0, 1, 3)
     placed = w.new_empty((4 * num_outputs, num_inputs * spread.shape[3] + 1))
     placed[:, :-1].view(spread.shape).copy_(spread)
@@ -112,14 +112,14 @@ def from_four_places(d_placed: Tensor, shape: tuple[int, ...]) -> tuple[Tensor, 
     num_outputs, num_inputs, height, width = shape
     spread = d_placed[:, :-1].view(4, num_outputs, num_inputs, -1).permute(1, 2, 0, 3)
     spread = spread.reshape(num_outputs * num_inputs, -1)
-    d_w = (spread @ _places(height, width, spread.dtype).t()).view(shape)
+    d_w = (spread @ _places(height, width, spread.dtype, spread.device).t()).view(shape)
     return d_w, d_placed[:, -1].view(4, num_outputs).sum(0)
 
 
 @cache
-def _places(height: int, width: int, dtype: torch.dtype) -> Tensor:
+def _places(height: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """Ones from each entry of a kernel to where it lies at each place: (h w, 4 (h+1) (w+1))."""
-    entries = torch.eye(height * width, dtype=dtype).view(-1, height, width)
+    entries = torch.eye(height * width, dtype=dtype, device=device).view(-1, height, width)
     corners = [(0, 1, 0, 1), (1, 0, 0, 1), (0, 1, 1, 0), (1, 0, 1, 0)]  # in reading order
     return torch.stack([F.pad(entries, corner) for corner in corners], 1).flatten(1)
 
