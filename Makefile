@@ -16,7 +16,7 @@ test: $(STAMP) environments
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(BIN)/pytest -q -n 2 -m "not slow"
+	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
 	$(BIN)/python -m tests.in_environments
 
 test-slow: $(STAMP)
