@@ -22,9 +22,12 @@ test: $(STAMP) environments
 test-slow: $(STAMP)
 	$(BIN)/pytest -q -m slow
 
-# kept from one run to the next where the folder survives; made anew when their versions change
+# kept from one run to the next where the folder survives; made anew when their versions change; two
+# at a time: each waits for downloads and for the disk
 environments: $(STAMP)
-	$(BIN)/lockstep env create tensorflow paddle mindspore mxnet
+	$(BIN)/lockstep env create mindspore & \
+	$(BIN)/lockstep env create tensorflow paddle mxnet; others=$$?; \
+	wait $$! && exit $$others
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
