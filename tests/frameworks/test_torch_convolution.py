@@ -16,6 +16,9 @@ from lockstep.frameworks.torch.convolution import (  # noqa: E402
     fused_conv_avg_pool,
     fused_conv_max_pool,
 )
+from lockstep.frameworks.torch.ops import TorchOps  # noqa: E402
+
+OPS = TorchOps("float64")
 
 
 def plain_max(x: Any, w: Any, b: Any, padding: int) -> Any:
@@ -59,8 +62,8 @@ def test_values_and_gradients(
     inputs = [torch.randn(s, generator=chance, dtype=torch.float64) for s in shapes]
     for value in inputs:
         value.requires_grad_()
-    torch.testing.assert_close(fused(None, *inputs, padding), plain(*inputs, padding))
-    assert torch.autograd.gradcheck(lambda *given: fused(None, *given, padding), inputs)
+    torch.testing.assert_close(fused(OPS, *inputs, padding), plain(*inputs, padding))
+    assert torch.autograd.gradcheck(lambda *given: fused(OPS, *given, padding), inputs)
 
 
 @pytest.mark.parametrize(("fused", "plain"), POOLED)
@@ -72,7 +75,7 @@ def test_at_ties_the_gradient_goes_where_pytorch_sends_it(
     chance = torch.Generator().manual_seed(0)
     w = torch.randn((3, 1, 3, 3), generator=chance, dtype=torch.float64, requires_grad=True)
     b = torch.tensor([0.5, 0.0, -0.5], dtype=torch.float64, requires_grad=True)
-    found, expected = fused(None, x, w, b, 1), plain(x, w, b, 1)
+    found, expected = fused(OPS, x, w, b, 1), plain(x, w, b, 1)
     torch.testing.assert_close(found, expected)
     weights = torch.randn(found.shape, generator=chance, dtype=torch.float64)
     both = (torch.autograd.grad((y * weights).sum(), (x, w, b)) for y in (found, expected))

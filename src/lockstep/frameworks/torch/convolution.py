@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 
 from lockstep.frameworks.torch.windows import Windows, four_places, gradients, outputs
+from lockstep.models.lenet import conv_avg_pool, conv_max_pool
 
 Tensor = torch.Tensor
 Gradients = tuple[Tensor | None, Tensor, Tensor, None]
@@ -20,14 +20,16 @@ LARGEST = 512
 def fused_conv_max_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2."""
     if not _is_odd(w):
-        return F.relu(F.max_pool2d(F.conv2d(x, w, b, padding=padding), 2))
+        pooled: Tensor = conv_max_pool(ops, x, w, b, padding)
+        return pooled
     return _in_parts(_MaxPooled, x, w, b, padding)
 
 
 def fused_conv_avg_pool(ops: Any, x: Tensor, w: Tensor, b: Tensor, padding: int) -> Tensor:
     """avg_pool2d(relu(conv2d(x, w, b))) with windows of 2 x 2."""
     if not _is_odd(w):
-        return F.avg_pool2d(F.relu(F.conv2d(x, w, b, padding=padding)), 2)
+        pooled: Tensor = conv_avg_pool(ops, x, w, b, padding)
+        return pooled
     return _in_parts(_AveragePooled, x, w, b, padding)
 
 

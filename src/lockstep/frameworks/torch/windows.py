@@ -68,17 +68,18 @@ class Windows:
         """For x, from that of S without its ones. Even and odd places are added at once: inputs
         (2i + u, 2j + v) of window (p, q) are (2 (p+i) + u, 2 (q+j) + v) of the image."""
         (h, w), (p, q), n = self.sight, self.counts, self.group
+        batch, channels, *sizes = self.images
         height, width = (size + size % 2 for size in self.padded)
-        d_x = d_seen.new_zeros((self.images[1], height, width, self.images[0]))
-        pairs = d_x.view(self.images[1], height // 2, 2, width // 2, 2, -1, n)
+        d_x = d_seen.new_zeros((channels, height, width, batch))
+        pairs = d_x.view(channels, height // 2, 2, width // 2, 2, -1, n)
         inputs = pairs.unfold(1, p, 1).unfold(3, q, 1).permute(1, 3, 0, 7, 2, 8, 4, 5, 6)
-        places = d_seen.view(-1, self.images[1], h // 2, 2, w // 2, 2, p, q, n)
+        places = d_seen.view(-1, channels, h // 2, 2, w // 2, 2, p, q, n)
         places = places.permute(2, 4, 1, 6, 3, 7, 5, 0, 8)  # both (i, j, C, P, u, Q, v, G, n)
         for row, parts in zip(inputs, places, strict=False):  # what is left over has no part
             for own, part in zip(row, parts, strict=False):
                 own.add_(part)
-        (start, end), (left, right) = ((self.padding, self.padding + s) for s in self.images[2:])
-        return d_x[:, start:end, left:right].permute(3, 0, 1, 2)
+        inside = (slice(self.padding, self.padding + size) for size in sizes)
+        return d_x[:, *inside].permute(3, 0, 1, 2)
 
     # --- pooled outputs
     def by_image(self, pooled: Tensor) -> Tensor:
