@@ -18,6 +18,9 @@ from lockstep.training.run import Training
 from .running import OTHERS, recipe
 
 ELSEWHERE = [name for name in OTHERS if name not in ("torch", "jax")]
+pytestmark = pytest.mark.skipif(
+    not ELSEWHERE, reason="for frameworks elsewhere: python -m tests.in_environments runs it there"
+)
 TEXT: dict[str, Any] = {
     "model__num_hiddens": 12,
     "batch_size": 8,
