@@ -12,7 +12,7 @@ from lockstep import recipes
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.own_task import own
 from lockstep.spec import Adam, Momentum, RunSpec, TimeMachine
 from lockstep.task import Task, WindowBatch, example_batch, image_batch

@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 # public names and where they live; imported when first used, so that `import lockstep` is instant
 _HOMES = {
     "RunSpec": "lockstep.spec",
-    "Snapshot": "lockstep.frameworks.protocol",
+    "Snapshot": "lockstep.ops",
     "compare": "lockstep.comparison",
     "diff": "lockstep.spec",
     "own": "lockstep.own_task",
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from lockstep import errors as errors
     from lockstep import recipes as recipes
     from lockstep.comparison import compare as compare
-    from lockstep.frameworks.protocol import Snapshot as Snapshot
+    from lockstep.ops import Snapshot as Snapshot
     from lockstep.own_task import own as own
     from lockstep.schedules import constant as constant
     from lockstep.schedules import cosine as cosine

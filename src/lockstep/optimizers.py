@@ -16,7 +16,7 @@ import numpy as np
 from lockstep.spec.parts import Adam
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Ops, Weights
+    from lockstep.ops import Array, Ops, Weights
     from lockstep.spec.parts import OptimizerPart
 
 Slots = dict[str, Any]

@@ -10,9 +10,9 @@ import numpy as np
 
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Array, Arrays, Ops, Snapshot, Weights
 from lockstep.models.losses import Loss, cross_entropy
 from lockstep.models.model import Model
+from lockstep.ops import Array, Arrays, Ops, Snapshot, Weights
 from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:

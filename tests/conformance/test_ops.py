@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lockstep.frameworks.protocol import Ops
+from lockstep.ops import Ops
 
 from .case import Case
 from .cases import CASES

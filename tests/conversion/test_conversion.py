@@ -14,7 +14,7 @@ from lockstep.assemble import model_of
 from lockstep.cli import main
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 from lockstep.spec import GRU, MLP, RNN, LeNet
 from lockstep.training.weights import load_weights, save_weights, trained_weights
 

@@ -12,8 +12,8 @@ from lockstep.experiments.ways_to_split.question import LR, Question
 from lockstep.experiments.ways_to_split.results import Results
 from lockstep.experiments.ways_to_split.running import run
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.frameworks.protocol import Arrays
 from lockstep.models.losses import cross_entropy
+from lockstep.ops import Arrays
 
 STEPS = 2
 

@@ -13,7 +13,6 @@ from lockstep import recipes
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Snapshot
 from lockstep.frameworks.replicas import (
     Replica,
     make_replica,
@@ -21,6 +20,7 @@ from lockstep.frameworks.replicas import (
     make_replicated_sums,
 )
 from lockstep.frameworks.replicated import ReplicatedStates, refuse_several
+from lockstep.ops import Snapshot
 
 LR = 0.1
 

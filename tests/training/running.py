@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 import lockstep as ls
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.training import Callback, Result, Training, checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import EpochCompleted, Event, StepsCompleted

@@ -14,7 +14,7 @@ import pytest
 import lockstep as ls
 from lockstep.errors import InputError, MissingError, RunDirectoryError
 from lockstep.files import DiskError
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory, all_runs, find, free_path
 from lockstep.training.events import RunInterrupted, StepsCompleted, to_json

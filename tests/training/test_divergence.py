@@ -13,7 +13,7 @@ import pytest
 import lockstep as ls
 from lockstep.assemble import assemble
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.training import Result, checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import EpochCompleted, Event, RunDiverged, StepsCompleted

@@ -21,7 +21,7 @@ import lockstep as ls
 from lockstep.errors import InputError, LockstepError, MissingError
 from lockstep.frameworks import registry
 from lockstep.frameworks.environments import Environment
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.own_task import Own
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Arrays
     from lockstep.models import Model
+    from lockstep.ops import Arrays
 
 
 def register(subparsers: Any) -> None:

@@ -56,7 +56,7 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 def _train(args: argparse.Namespace) -> int:
     from lockstep.assemble import model_of
-    from lockstep.frameworks.protocol import Snapshot
+    from lockstep.ops import Snapshot
     from lockstep.training import train
     from lockstep.training.directory import free_path
     from lockstep.training.weights import load_weights

@@ -12,7 +12,8 @@ import numpy as np
 
 from lockstep.assemble import assemble
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Arrays, Program, Snapshot
+from lockstep.frameworks.protocol import Program
+from lockstep.ops import Arrays, Snapshot
 from lockstep.spec import RunSpec
 
 if TYPE_CHECKING:

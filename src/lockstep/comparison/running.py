@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import MissingError, RunDirectoryError
 from lockstep.frameworks import environments
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 from lockstep.parallel.children import WorkerError
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints

@@ -13,8 +13,9 @@ import numpy as np
 
 from lockstep import optimizers
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
+from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState, StateKeeper, States
+from lockstep.ops import Array, Ops, Snapshot
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

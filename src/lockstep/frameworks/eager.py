@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep import optimizers
-from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums
+from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.share import Share, Whole
 from lockstep.frameworks.state import DeviceState, StateKeeper, States
 from lockstep.frameworks.step import Step, initial_snapshot, make_step, make_sums
+from lockstep.ops import Array, Ops, Snapshot
 
 if TYPE_CHECKING:
     from lockstep.frameworks.layout import Layout

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import Convolution, LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Arrays
 
 Convert = Callable[[np.ndarray], np.ndarray]
 LayerEntries = Callable[[str, str, str], "list[Entry]"]  # of weights, bias and native name

@@ -13,10 +13,11 @@ import numpy as np
 
 from lockstep.frameworks.eager import Log, evaluated, fetched
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Ops, Snapshot, Sums, Weights
+from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.share import Share, Whole, mean
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import make_sums, start_carry
+from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.optimizers import clip
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
-from lockstep.frameworks.protocol import Array, Ops, Weights
 from lockstep.frameworks.share import Part, Whole
 from lockstep.frameworks.step import Call, Step, Update, make_gradient, make_sums, rule_update
+from lockstep.ops import Array, Ops, Weights
 from lockstep.parallel.splitting import shard_slices
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ import numpy as np
 from lockstep.errors import InputError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Ops, Snapshot, Weights
 from lockstep.frameworks.replicas import (
     Replica,
     make_replica,
@@ -19,6 +18,7 @@ from lockstep.frameworks.replicas import (
 )
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import zero_carry
+from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.parallel.splitting import shard_slices
 
 if TYPE_CHECKING:

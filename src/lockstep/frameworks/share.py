@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from lockstep.frameworks.protocol import Array, Ops, Weights
+from lockstep.ops import Array, Ops, Weights
 
 # f(weights, ...) -> (loss, carry), and the same with gradients: (loss, carry), grads
 Function = Callable[..., tuple[Array, Weights]]

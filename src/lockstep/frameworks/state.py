@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Arrays, Ops, Snapshot, Weights
+from lockstep.ops import Array, Arrays, Ops, Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
-from lockstep.frameworks.protocol import Snapshot
 from lockstep.frameworks.share import Whole, mean
 from lockstep.models.losses import are_correct
+from lockstep.ops import Snapshot
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Ops, Weights
     from lockstep.frameworks.share import Part, Share
+    from lockstep.ops import Array, Ops, Weights
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 

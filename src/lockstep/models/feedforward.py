@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from lockstep.models.model import draw_weights, gaussian, xavier
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+    from lockstep.ops import Array, Arrays, Ops, Weights
 
 
 @dataclass(frozen=True)

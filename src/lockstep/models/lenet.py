@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lockstep.models.model import draw_weights, gaussian, xavier
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+    from lockstep.ops import Array, Arrays, Ops, Weights
 
 _SHAPES: dict[str, dict[str, tuple[int, ...]]] = {
     "max": {

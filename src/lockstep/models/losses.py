@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Ops
+    from lockstep.ops import Array, Ops
 
 Loss = Callable[["Ops", "Array", "Array"], "Array"]
 

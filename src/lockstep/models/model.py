@@ -11,7 +11,7 @@ from lockstep.data.random import generator
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+    from lockstep.ops import Array, Arrays, Ops, Weights
 
 Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 

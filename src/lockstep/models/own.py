@@ -11,7 +11,7 @@ import numpy as np
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+    from lockstep.ops import Array, Arrays, Ops, Weights
 
 
 @dataclass(frozen=True)

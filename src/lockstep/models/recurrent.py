@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from lockstep.models.model import draw_weights, gaussian
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.protocol import Array, Arrays, Ops, Weights
+    from lockstep.ops import Array, Arrays, Ops, Weights
 
 
 def rnn_layer(ops: Ops, p: Array, h: Array, w_h: Array) -> tuple[Array, Array]:

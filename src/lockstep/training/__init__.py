@@ -14,7 +14,8 @@ import numpy as np
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import Program, Snapshot
+from lockstep.frameworks.protocol import Program
+from lockstep.ops import Snapshot
 from lockstep.own_task import Own
 from lockstep.parallel.child import WaitedError
 from lockstep.parallel.collective import Collective

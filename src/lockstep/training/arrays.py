@@ -10,7 +10,7 @@ import numpy as np
 import safetensors
 from safetensors.numpy import save
 
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 
 
 def to_bytes(arrays: Arrays, facts: Mapping[str, str]) -> bytes:

@@ -14,7 +14,7 @@ import safetensors
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import write_whole
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.training.arrays import from_file, grouped, to_bytes
 
 KEEP = 2  # older ones are removed once a newer is safe

@@ -15,7 +15,7 @@ from pathlib import Path
 from lockstep.assemble import assemble
 from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.frameworks import environments
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.own_task import Own
 from lockstep.parallel.children import GRACE, MISTAKES, WorkerError
 from lockstep.parallel.ranks import patience

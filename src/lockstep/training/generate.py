@@ -6,7 +6,7 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 from lockstep.task import Task
 
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from lockstep.errors import InputError, StartedError
 from lockstep.frameworks import registry
-from lockstep.frameworks.protocol import JoinsProcesses, Snapshot
+from lockstep.frameworks.protocol import JoinsProcesses
+from lockstep.ops import Snapshot
 from lockstep.parallel import ranks
 from lockstep.parallel.collective import Collective, NullCollective
 from lockstep.spec import RunSpec

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.frameworks.protocol import Snapshot
+from lockstep.ops import Snapshot
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.history import History

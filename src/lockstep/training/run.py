@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.frameworks.protocol import Program, Snapshot, State
+from lockstep.frameworks.protocol import Program, State
+from lockstep.ops import Snapshot
 from lockstep.parallel.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
 from lockstep.task import Task

@@ -14,8 +14,8 @@ from lockstep.errors import InputError, RunDirectoryError
 from lockstep.files import write_whole
 from lockstep.frameworks import registry
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
+from lockstep.ops import Arrays
 from lockstep.training import checkpoints
 from lockstep.training.arrays import from_file, to_bytes
 from lockstep.training.directory import find

@@ -11,7 +11,7 @@ import numpy as np
 from lockstep.experiments.ways_to_split.division import Part, weight_parts, whole_on
 from lockstep.experiments.ways_to_split.question import LAYERS, WITHIN, Question
 from lockstep.experiments.ways_to_split.stages import stages
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 
 
 def words(question: Question, way: str, rank: int) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from lockstep.data.examples import Origin
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
 from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 from lockstep.parallel.measurements import middle_half
 
 

@@ -25,7 +25,7 @@ from lockstep.experiments.ways_to_split.results import (
 )
 from lockstep.experiments.ways_to_split.turns import num_updates
 from lockstep.frameworks import environments
-from lockstep.frameworks.protocol import Arrays
+from lockstep.ops import Arrays
 from lockstep.parallel.children import Command, Workers
 
 SILENCE = 120.0  # seconds in which every device must tell something

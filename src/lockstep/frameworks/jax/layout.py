@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from lockstep.frameworks.layout import Entry, Layout, kernel_first, kernel_last, model_layout
-from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Arrays
 
 LENET = {
     "conv1": "conv1",

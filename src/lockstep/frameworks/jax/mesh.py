@@ -18,9 +18,9 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from lockstep.errors import StartedError
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.share import Function, Part, WithGradient
 from lockstep.frameworks.state import States
+from lockstep.ops import Array, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

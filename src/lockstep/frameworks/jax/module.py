@@ -17,9 +17,9 @@ from lockstep.frameworks.jax.layout import layout
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.models.own import with_outputs
+from lockstep.ops import Array, Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

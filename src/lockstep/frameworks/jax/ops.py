@@ -11,7 +11,7 @@ import numpy as np
 from jax import lax
 
 from lockstep.frameworks.jax.convolution import fused_conv_avg_pool, fused_conv_max_pool
-from lockstep.frameworks.protocol import Array, Weights
+from lockstep.ops import Array, Weights
 
 FUSED = {"conv_max_pool": fused_conv_max_pool, "conv_avg_pool": fused_conv_avg_pool}
 

@@ -13,9 +13,9 @@ from lockstep.frameworks.compiled import CompiledProgram, Loop
 from lockstep.frameworks.jax.mesh import AXIS, DeviceMesh, MeshShare
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import Call, Update, make_step, make_sums
+from lockstep.ops import Array, Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

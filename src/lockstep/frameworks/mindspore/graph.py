@@ -10,10 +10,10 @@ from mindspore import Tensor
 from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.mindspore.recording import Recording, leaves
-from lockstep.frameworks.protocol import Weights
 from lockstep.frameworks.replicas import Replica, clipped_update
 from lockstep.frameworks.share import Part, Whole
 from lockstep.frameworks.step import Step, make_gradient, make_step, make_sums, rule_update
+from lockstep.ops import Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

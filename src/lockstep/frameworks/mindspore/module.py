@@ -17,9 +17,9 @@ from lockstep.frameworks.mindspore.arrays import Array
 from lockstep.frameworks.mindspore.layout import layout
 from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
 from lockstep.frameworks.module_program import ModuleProgram
-from lockstep.frameworks.protocol import Snapshot, Weights
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.models.own import with_outputs
+from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.frameworks.mindspore.ops import MindSporeOps

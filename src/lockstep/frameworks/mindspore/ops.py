@@ -13,7 +13,7 @@ from mindspore import Tensor
 from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.kernels import Kernels, kernels
 from lockstep.frameworks.mindspore.recording import Recording, listed
-from lockstep.frameworks.protocol import Weights
+from lockstep.ops import Weights
 
 
 class MindSporeOps(Kernels):

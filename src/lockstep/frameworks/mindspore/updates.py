@@ -17,7 +17,7 @@ from mindspore.experimental import optim
 from lockstep import optimizers
 from lockstep.frameworks.mindspore.arrays import Array
 from lockstep.frameworks.mindspore.ops import MindSporeOps
-from lockstep.frameworks.protocol import Weights
+from lockstep.ops import Weights
 from lockstep.spec.parts import Adam, AdamW, OptimizerPart
 
 Parameters = Mapping[str, ms.Parameter]

@@ -8,11 +8,11 @@ from typing import Any
 
 from lockstep.errors import InputError
 from lockstep.frameworks.mxnet.quiet import gluon, mx, npx
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Array, Weights
 from lockstep.spec.parts import Adam, OptimizerPart
 
 nn, rnn = gluon.nn, gluon.rnn

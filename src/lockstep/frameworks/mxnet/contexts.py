@@ -9,11 +9,11 @@ from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.mxnet.ops import MxnetOps
 from lockstep.frameworks.mxnet.quiet import mx
 from lockstep.frameworks.mxnet.recording import compile_function
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.replicas import Replica, make_replica
 from lockstep.frameworks.replicated import replicated_program
 from lockstep.frameworks.step import Update, make_sums, rule_update
 from lockstep.models.own import OwnNet
+from lockstep.ops import Array, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lockstep.frameworks.mxnet.quiet import mx, npx
-from lockstep.frameworks.protocol import Array, Weights
+from lockstep.ops import Array, Weights
 
 
 def fused_symbol_gru(ops: Any, x: Array, h: Array, w: Weights) -> tuple[Array, Array]:

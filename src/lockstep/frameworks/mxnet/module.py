@@ -12,9 +12,9 @@ from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.mxnet import concise
 from lockstep.frameworks.mxnet.layout import layout
 from lockstep.frameworks.mxnet.quiet import autograd, gluon, mx
-from lockstep.frameworks.protocol import Array, Snapshot, Weights
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.models.own import with_outputs
+from lockstep.ops import Array, Snapshot, Weights
 from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.frameworks.mxnet.quiet import mx, npx
-from lockstep.frameworks.protocol import Array
+from lockstep.ops import Array
 
 COMPARISONS = {
     "__eq__": mx.np.equal,

@@ -11,8 +11,8 @@ from lockstep.frameworks.mxnet.gru import fused_symbol_gru, unstacked
 from lockstep.frameworks.mxnet.operators import use_numpy_operators
 from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
 from lockstep.frameworks.mxnet.recording import Recording, compile_function
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.trees import detached
+from lockstep.ops import Array, Weights
 
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 

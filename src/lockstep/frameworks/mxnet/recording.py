@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from lockstep.frameworks.mxnet.quiet import autograd, mx
-from lockstep.frameworks.protocol import Array
+from lockstep.ops import Array
 
 if TYPE_CHECKING:
     from lockstep.frameworks.mxnet.ops import MxnetOps

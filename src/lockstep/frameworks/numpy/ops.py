@@ -1,6 +1,6 @@
 """NumPy's Ops: every function takes arrays or Vars, and builds a graph only if a Var is among them.
 
-The contract is in `frameworks/protocol.py`; here each function carries its gradient rule, in the
+The contract is in `lockstep/ops.py`; here each function carries its gradient rule, in the
 convention of `autodiff.py`. Nothing here writes into its inputs.
 """
 

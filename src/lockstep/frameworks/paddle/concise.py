@@ -12,11 +12,11 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
-from lockstep.frameworks.protocol import Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Weights
 from lockstep.spec.parts import Adam, AdamW, OptimizerPart
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.paddle import concise
 from lockstep.frameworks.paddle.layout import layout
 from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
-from lockstep.frameworks.protocol import Snapshot, Weights
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.models.own import with_outputs
+from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.frameworks.paddle.ops import PaddleOps

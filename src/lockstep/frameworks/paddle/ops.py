@@ -10,8 +10,8 @@ import numpy as np
 
 from lockstep.frameworks.paddle.gru import fused_symbol_gru
 from lockstep.frameworks.paddle.quiet import Tensor, paddle
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.trees import detached
+from lockstep.ops import Array, Weights
 
 F = paddle.nn.functional
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}

@@ -10,12 +10,12 @@ import tensorflow as tf
 from tensorflow import keras
 
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.step import Call
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Array, Weights
 from lockstep.spec.parts import Adam, AdamW, OptimizerPart
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from lockstep.frameworks.protocol import Array
+from lockstep.ops import Array
 
 
 def fused_conv_max_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:

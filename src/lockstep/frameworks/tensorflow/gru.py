@@ -11,7 +11,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from lockstep.frameworks.protocol import Array, Weights
+from lockstep.ops import Array, Weights
 
 Gradient = Callable[[Array], tuple[Array, ...]]
 

@@ -12,10 +12,10 @@ from functools import partial
 import numpy as np
 
 from lockstep.frameworks.layout import Entry, Layout, kernel_first, kernel_last, model_layout
-from lockstep.frameworks.protocol import Arrays
 from lockstep.models import Model
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Arrays
 
 
 def layout(model: Model) -> Layout:

@@ -14,7 +14,6 @@ import tensorflow as tf
 from lockstep.errors import StartedError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Snapshot
 from lockstep.frameworks.replicas import (
     Replica,
     Sums,
@@ -25,6 +24,7 @@ from lockstep.frameworks.replicas import (
 from lockstep.frameworks.replicated import ReplicatedStates
 from lockstep.frameworks.step import Call, Step, Update
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
+from lockstep.ops import Array, Snapshot
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -12,13 +12,14 @@ from tensorflow import keras
 
 from lockstep.errors import InputError
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Arrays, Program, Snapshot, Weights
+from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.frameworks.tensorflow import concise
 from lockstep.frameworks.tensorflow.layout import layout
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.frameworks.tensorflow.program import tensorflow_program
 from lockstep.models.own import with_outputs
+from lockstep.ops import Array, Arrays, Snapshot, Weights
 from lockstep.spec.parts import Adam
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.tensorflow.convolution import fused_conv_max_pool
 from lockstep.frameworks.tensorflow.gru import fused_symbol_gru
+from lockstep.ops import Array, Weights
 
 FUSED: Mapping[str, Callable[..., Any]] = {
     "symbol_gru": fused_symbol_gru,

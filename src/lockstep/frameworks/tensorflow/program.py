@@ -10,11 +10,12 @@ import tensorflow as tf
 
 from lockstep.frameworks.compiled import CompiledProgram, Loop
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.protocol import Array, Arrays, Program, Snapshot, Weights
+from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import Call, Update, make_step, make_sums
 from lockstep.frameworks.tensorflow.logical import logical_program, logical_replicas
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
+from lockstep.ops import Array, Arrays, Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -9,11 +9,11 @@ import torch
 from torch import nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Weights
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel
 from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Weights
 from lockstep.spec.parts import Adam, AdamW, OptimizerPart
 
 Tensor = torch.Tensor

@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import torch
 import torch.distributed as dist
 
-from lockstep.frameworks.protocol import Weights
 from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.ops import Weights
 from lockstep.parallel.ranks import current, patience
 from lockstep.parallel.shared_memory import SharedSums, is_possible
 

@@ -12,11 +12,11 @@ from torch import nn
 from lockstep.errors import InputError
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
-from lockstep.frameworks.protocol import Snapshot, Weights
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.torch import concise
 from lockstep.frameworks.torch.layout import layout
 from lockstep.models.own import with_outputs
+from lockstep.ops import Snapshot, Weights
 from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:

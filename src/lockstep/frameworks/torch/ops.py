@@ -9,10 +9,10 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from lockstep.frameworks.protocol import Array, Weights
 from lockstep.frameworks.torch.convolution import fused_conv_avg_pool, fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
 from lockstep.frameworks.trees import detached
+from lockstep.ops import Array, Weights
 
 Tensor = torch.Tensor
 FUSED: Mapping[str, Callable[..., Any]] = {

@@ -10,10 +10,10 @@ import torch
 import torch.distributed as dist
 
 from lockstep.errors import InputError
-from lockstep.frameworks.protocol import Weights
 from lockstep.frameworks.share import Function, Part, WithGradient
 from lockstep.frameworks.torch.exchange import Exchange
 from lockstep.frameworks.torch.ops import TorchOps
+from lockstep.ops import Weights
 from lockstep.parallel.splitting import shard_slices
 
 Tensor = torch.Tensor

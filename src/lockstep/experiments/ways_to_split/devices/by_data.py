@@ -15,9 +15,9 @@ from lockstep.experiments.ways_to_split.devices.way import (
     share_of_loss,
 )
 from lockstep.experiments.ways_to_split.devices.wire import Wire
-from lockstep.frameworks.protocol import Arrays
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import LeNetModel
+from lockstep.ops import Arrays
 from lockstep.parallel.splitting import shard_slices
 
 

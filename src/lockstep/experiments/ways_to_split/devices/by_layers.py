@@ -21,9 +21,9 @@ from lockstep.experiments.ways_to_split.devices.way import (
 )
 from lockstep.experiments.ways_to_split.devices.wire import Message, Wire
 from lockstep.experiments.ways_to_split.stages import stages
-from lockstep.frameworks.protocol import Arrays
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import LeNetModel
+from lockstep.ops import Arrays
 from lockstep.parallel.splitting import shard_slices
 
 

@@ -7,10 +7,10 @@ from typing import NamedTuple, Protocol
 
 import torch
 
-from lockstep.frameworks.protocol import Arrays
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import Layer
 from lockstep.models.losses import cross_entropy
+from lockstep.ops import Arrays
 
 Tensor = torch.Tensor
 Tensors = dict[str, Tensor]

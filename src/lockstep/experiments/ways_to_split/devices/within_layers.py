@@ -21,9 +21,9 @@ from lockstep.experiments.ways_to_split.devices.way import (
 )
 from lockstep.experiments.ways_to_split.devices.wire import Wire
 from lockstep.experiments.ways_to_split.division import Divided, divide, weight_parts
-from lockstep.frameworks.protocol import Arrays
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import FullyConnected, LeNetModel
+from lockstep.ops import Arrays
 
 AXIS = 1  # channels of (B, C, H, W), units of (B, U)
 

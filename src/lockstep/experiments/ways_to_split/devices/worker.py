@@ -22,9 +22,9 @@ from lockstep.experiments.ways_to_split.devices.wire import Wire
 from lockstep.experiments.ways_to_split.devices.within_layers import WithinLayers
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, LR, ONE, WITHIN, file_name
 from lockstep.experiments.ways_to_split.turns import turns
-from lockstep.frameworks.protocol import Arrays
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import LeNetModel
+from lockstep.ops import Arrays
 from lockstep.parallel import processes
 from lockstep.parallel.child import Tell, serve
 
