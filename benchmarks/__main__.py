@@ -12,6 +12,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
+from benchmarks.beside import time_beside
 from benchmarks.memory import peak
 from benchmarks.side_by_side import time_side_by_side
 from benchmarks.startup import time_startup
@@ -144,6 +145,22 @@ def memory(rounds: int) -> list[Row]:
     return rows
 
 
+def beside(rounds: int) -> list[Row]:
+    times = time_beside("torch", rounds)
+    alone, before = times["alone"], times["alone, long spin"]
+    rows = [
+        Row(
+            "LeNet, torch, alone: idle threads that sleep soon over those that spin",
+            alone / before, "times", 1.1, False, f"{alone:.3g} s / {before:.3g} s",
+        )
+    ]  # fmt: skip
+    for others in ("one", "two"):
+        claim = f"LeNet, torch, beside {others} busy process{'es' if others == 'two' else ''}"
+        detail = f"{times[others]:.3g} s / {alone:.3g} s alone"
+        rows.append(Row(claim, times[others] / alone, "times", 3.0, False, detail))
+    return rows
+
+
 BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
@@ -152,6 +169,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "overhead": overhead,
     "startup": startup,
     "memory": memory,
+    "beside": beside,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -46,18 +45,17 @@ def add_launch_options(parser: argparse.ArgumentParser) -> None:
 
 def run_torchrun(args: argparse.Namespace, spec: RunSpec, out: Path) -> int:
     """Start this command by torchrun in `spec.devices` processes; the run's exit code."""
-    from lockstep.frameworks import environments
+    from lockstep.frameworks import environments, threads
     from lockstep.training.directory import RunDirectory
 
     _check(args, spec)
     python = environments.interpreter(spec.framework)
     local = spec.devices // args.nodes
-    threads = max(1, (os.cpu_count() or 1) // local)
     words = [*without_options(args.words), "--out", str(out)]
     code = subprocess.run(
         [python, "-m", "torch.distributed.run", *_torchrun_options(args, local), *words],
         # torchrun would choose 1 and say so at length
-        env={"OMP_NUM_THREADS": str(threads)} | environments.variables(python),
+        env=environments.variables(python) | threads.share(spec.threads, local),
         check=False,
     ).returncode
     if code:

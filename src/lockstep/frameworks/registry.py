@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.errors import MissingError, unknown
+from lockstep.frameworks import threads
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
 from lockstep.models.model import Model
@@ -100,5 +101,6 @@ def get(name: str) -> Framework:
     check_known(name)
     if not is_installed(name):
         raise MissingError(f"framework = {name!r}: is not installed", how_to_get(name))
+    threads.spin_briefly(name)
     adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}.adapter").framework
     return adapter

@@ -19,6 +19,9 @@ PRECISIONS = ("float32", "float64")
 UNITS = ("step", "epoch")
 SPLITS = ("train", "test")
 MOST_DEVICES = 4096
+MOST_THREADS = 4096
+# fields that came after hashes were in use: at their default they leave a run's hash as it was
+ADDED = ("threads",)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,8 @@ class RunSpec:
     `batch_size` is that of all `devices` together. `max_steps` 0 means no limit but `epochs`.
     `evaluate` names the splits measured after every `evaluate_epochs` epochs and at the end.
     `checkpoint_steps` 0 means after an epoch, at most every ten seconds, and at the end. `fused`
-    allows an adapter's faster equal of a model part.
+    allows an adapter's faster equal of a model part. `threads` is how many each process computes
+    with; 0 leaves that to the framework.
     """
 
     name: str
@@ -49,6 +53,7 @@ class RunSpec:
     evaluate: tuple[str, ...] = ()
     evaluate_epochs: int = 1
     checkpoint_steps: int = 0
+    threads: int = 0
 
     def __post_init__(self) -> None:
         folder_name("name", self.name)
@@ -65,6 +70,7 @@ class RunSpec:
         store(self, "devices", whole("devices", self.devices, most=MOST_DEVICES))
         for field in ("max_steps", "checkpoint_steps"):
             store(self, field, whole(field, getattr(self, field), least=0))
+        store(self, "threads", whole("threads", self.threads, least=0, most=MOST_THREADS))
         store(self, "seed", whole("seed", self.seed, least=0, most=2**63 - 1))
         store(self, "evaluate", listed("evaluate", self.evaluate, '["train"] or ["test"]'))
         for split in self.evaluate:
@@ -105,7 +111,11 @@ class RunSpec:
     @property
     def hash(self) -> str:
         """Twelve hex digits that name this exact description."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        values = self.to_dict()
+        for name in ADDED:
+            if values[name] == getattr(RunSpec, name):
+                del values[name]
+        text = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.errors import InputError, StartedError
-from lockstep.frameworks import registry
+from lockstep.frameworks import registry, threads
 from lockstep.frameworks.protocol import JoinsProcesses
 from lockstep.ops import Snapshot
 from lockstep.parallel import ranks
@@ -21,13 +21,18 @@ from lockstep.training import checkpoints
 def processes_needed(spec: RunSpec, launch: str = "auto") -> int:
     """How many other processes must carry out a run; 0 if this one can, or is one of them."""
     several = spec.devices > 1
+    other_threads = spec.threads > 0 and not threads.are(spec.threads)
     apart = launch == "processes" or registry.devices_are_processes(spec.framework)
     if not registry.is_installed(spec.framework):
         return spec.devices if apart else 1
-    if not several or ranks.current() is not None:
+    if ranks.current() is not None:
         return 0
+    if not several:
+        return int(other_threads)
     if apart:
         return spec.devices
+    if other_threads:
+        return 1
     try:
         registry.get(spec.framework).show_devices(spec.devices)
     except StartedError:
@@ -48,6 +53,10 @@ def join(spec: RunSpec) -> Collective:
     if place is None:
         registry.get(spec.framework).show_devices(spec.devices)
         return NullCollective()
+    if spec.threads and threads.count() != spec.threads:
+        problem = f"this process was started with {threads.COUNT}={threads.count()}"
+        remedy = f"Start the processes with {threads.COUNT}={spec.threads}, or leave it out."
+        raise InputError("threads", spec.threads, problem, remedy)
     if place.world_size != spec.devices:
         problem = f"there are {place.world_size} processes (WORLD_SIZE)"
         raise InputError("devices", spec.devices, problem, f"Give --devices {place.world_size}.")

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import Any
 
 from lockstep.errors import InputError
+from lockstep.frameworks import threads
 from lockstep.parallel.child import INTERRUPTED
 from lockstep.parallel.children import Command, WorkerError, Workers
 from lockstep.parallel.ranks import Rank, free_address
@@ -79,11 +80,12 @@ def follow(
 def _commands(
     job: dict[str, Any], python: str, directory: Path, folder: Path, num_processes: int
 ) -> list[Command]:
-    module, variables = "lockstep.training.worker", {WORKER_VARIABLE: "1"}
+    module = "lockstep.training.worker"
+    spec = RunSpec.from_dict(job["spec"]) if job["spec"] else RunDirectory(directory).spec
+    variables = {WORKER_VARIABLE: "1"} | threads.share(spec.threads, num_processes)
     if num_processes == 1:
         log = directory / "worker.log"
-        name = job["spec"]["framework"] if job["spec"] else RunDirectory(directory).spec.framework
-        return [Command(name, python, module, job, log, variables)]
+        return [Command(spec.framework, python, module, job, log, variables)]
     store, address = str(folder / "store"), free_address()
     ranks = [
         Rank(rank, num_processes, rank, num_processes, store=store, address=address)

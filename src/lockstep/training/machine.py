@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 import lockstep
+from lockstep.frameworks import threads
 from lockstep.frameworks.protocol import Framework
 
 
@@ -28,6 +29,7 @@ def machine_facts(framework: Framework | None = None) -> dict[str, Any]:
     if framework is not None:
         facts |= {"framework": framework.name, "version": framework.version()}
         facts["devices"] = framework.devices()
+        facts |= threads.facts()
     return facts
 
 

@@ -14,6 +14,7 @@ import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
 from lockstep.errors import InputError
+from lockstep.frameworks import threads
 from lockstep.parallel.collective import Buffers
 from lockstep.parallel.ranks import Rank, is_loopback
 
@@ -24,8 +25,8 @@ def join_group(place: Rank, timeout: float) -> None:
     At a file, gloo chooses free ports on loopback."""
     if dist.is_initialized():
         return
-    # every device is a process: their threads would fight for the cores
-    torch.set_num_threads(max(1, (os.cpu_count() or 1) // place.local_world_size))
+    if threads.COUNT not in os.environ:  # every device is a process: they share the cores
+        torch.set_num_threads(max(1, threads.available() // place.local_world_size))
     if is_loopback(place.address):
         os.environ["GLOO_SOCKET_IFNAME"] = loopback()
     dist.init_process_group(
