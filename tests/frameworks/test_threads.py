@@ -18,7 +18,7 @@ from lockstep.frameworks.threads import available, count, share, spin_briefly, v
 QUESTIONS = {
     "numpy": "import numpy; a = numpy.ones((2000, 2000)); a @ a; print(pool('python'))",
     "torch": "import torch; print(torch.get_num_threads())",
-    "jax": "import jax.numpy as n; n.ones((99, 99)).block_until_ready(); print(pool('tf_XLAEigen'))",
+    "jax": "import jax.numpy as n; n.ones((9, 9)).block_until_ready(); print(pool('tf_XLAEigen'))",
 }
 POOL = """
 from pathlib import Path
@@ -59,7 +59,7 @@ def test_threads_are_refused_where_the_processes_were_started_with_others(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("OMP_NUM_THREADS", "1")
     spec = ls.recipes.airfoil_linear(max_steps=3, devices=2, framework="torch", threads=2)
-    with pytest.raises(InputError, match="threads = 2: .*OMP_NUM_THREADS=1"):
+    with pytest.raises(InputError, match=r"threads = 2: .*OMP_NUM_THREADS=1"):
         ls.train(spec)
 
 
