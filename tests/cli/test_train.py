@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -129,6 +129,58 @@ def test_dotted_fields_may_stand_before_the_recipe(lockstep: Command, folder: Pa
     assert spec_in(folder / "run").data == TimeMachine("generated", window=5, max_tokens=500)
 
 
+BEFORE = {
+    "name": "mine", "data": "generated", "model": "linear", "optimizer": "adam",
+    "schedule": "factor(0.1, factor=0.5)", "schedule_per": "epoch", "batch_size": "20",
+    "epochs": "3", "max_steps": "2", "seed": "5", "framework": "numpy", "devices": "1",
+    "style": "scratch", "precision": "float64", "fused": "no", "evaluate": "train",
+    "evaluate_epochs": "2", "checkpoint_steps": "1",
+}  # fmt: skip
+
+
+def test_the_fields_that_are_tried_are_all_there_are() -> None:
+    assert list(BEFORE) == [item.name for item in fields(RunSpec)]
+
+
+@pytest.mark.parametrize("name", BEFORE)
+@pytest.mark.parametrize("written", ["--{} {}", "--{}={}"])
+def test_every_field_may_stand_before_the_recipe(
+    lockstep: Command, folder: Path, name: str, written: str
+) -> None:
+    """Whatever an option's value, it is not taken for the recipe; and both spellings do."""
+    for spelling in {name, name.replace("_", "-")}:
+        words = written.format(spelling, BEFORE[name].replace(" ", "")).split()
+        done = lockstep("train", *words, "airfoil-linear", "--out", spelling, "--max-steps", "2")
+        assert done.code == 0, done.err
+        got = spec_in(folder / spelling).to_dict()
+        wanted = {name: BEFORE[name].replace(" ", ""), "max_steps": "2"}
+        if name == "data":
+            wanted["data.source"] = wanted.pop("data")
+        assert got == recipes.airfoil_linear().with_fields(wanted).to_dict()
+
+
+@pytest.mark.parametrize("command", ["train", "resume", "compare", "scale", "experiment"])
+def test_every_field_is_in_the_help(lockstep: Command, command: str) -> None:
+    argv = ["experiment", "scaled-batch"] if command == "experiment" else [command]
+    shown = lockstep(*argv, "--help").out
+    for item in fields(RunSpec):
+        assert f"--{item.name.replace('_', '-')}" in shown
+    for name in ("--model.num_hiddens", "--data.window", "--optimizer.clip_norm"):
+        assert name in shown
+
+
+@pytest.mark.parametrize(
+    ("short", "field", "value"),
+    [("--e", "epochs", 3), ("--f", "framework", "numpy")],
+)
+def test_a_rarer_field_takes_no_abbreviation_away(
+    lockstep: Command, folder: Path, short: str, field: str, value: object
+) -> None:
+    done = lockstep("train", "airfoil-linear", short, str(value), "--out", "run", "--quiet")
+    assert done.code == 0, done.err
+    assert getattr(spec_in(folder / "run"), field) == value
+
+
 def test_a_negative_value_is_a_value(mistake: Callable[..., str]) -> None:
     said = mistake("train", "airfoil-linear", "--schedule.base", "-0.5")
     assert "schedule.base = -0.5: is negative" in said
@@ -180,7 +232,8 @@ def test_lr_is_the_base_of_the_schedule_given_beside_it(lockstep: Command, folde
         (["airfoil-linear", "--optimizer", "addam"], ["optimizer.kind = 'addam'", "'adam'"]),
         (["airfoil-linear", "--batchsize", "3"], ["field = 'batchsize'", "'batch_size'"]),
         (["airfoil-linear", "--modell.kind", "gru"], ["modell.kind", "model.kind"]),
-        (["airfoil-linear", "--fused"], ["--fused", "has no value"]),
+        (["--batchsize", "3", "airfoil-linear"], ["field = 'batchsize'", "'batch_size'"]),
+        (["airfoil-linear", "--fused"], ["--fused: expected one argument", "lockstep train --help"]),
         (["airfoil-linear", "--model.kind"], ["--model.kind", "has no value"]),
         (["airfoil-linear", "extra"], ["argument = 'extra'", "--help"]),
         (["airfoil-linear", "--framework", "pytorch"], ["framework", "Did you mean 'torch'?"]),

@@ -43,6 +43,7 @@ def register(subparsers: Any) -> None:
         epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
     )
     resume.add_argument("run", metavar="RUN", help=RUN)
+    resume.usage = "%(prog)s RUN [options]"
     add_field_options(resume)
     add_launch_options(resume)
     _add_output_options(resume)

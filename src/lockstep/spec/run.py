@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import MISSING, dataclass, replace
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,11 @@ SPLITS = ("train", "test")
 MOST_DEVICES = 4096
 
 
+def _named(help: str, default: Any = MISSING) -> Any:
+    """A field with the words that help says of its option on a command line."""
+    return dataclass_field(default=default, metadata={"help": help})
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
@@ -31,24 +37,30 @@ class RunSpec:
     allows an adapter's faster equal of a model part.
     """
 
-    name: str
-    data: DataPart
-    model: ModelPart
-    optimizer: OptimizerPart
-    schedule: Schedule | ReduceOnPlateau
-    schedule_per: str = "step"
-    batch_size: int = 32
-    epochs: int = 1
-    max_steps: int = 0
-    seed: int = 0
-    framework: str = "numpy"
-    devices: int = 1
-    style: str = "scratch"
-    precision: str = "float32"
-    fused: bool = True
-    evaluate: tuple[str, ...] = ()
-    evaluate_epochs: int = 1
-    checkpoint_steps: int = 0
+    name: str = _named("of the run, and the beginning of its folder's name")
+    data: DataPart = _named("real, or generated on the spot (the field data.source)")
+    model: ModelPart = _named("its kind: linear, mlp, lenet, gru ...")
+    optimizer: OptimizerPart = _named("its kind: sgd, momentum, adam ...")
+    schedule: Schedule | ReduceOnPlateau = _named(
+        'e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)'
+    )
+    schedule_per: str = _named("what the schedule counts: step or epoch", "step")
+    batch_size: int = _named("examples of an update, on all devices together", 32)
+    epochs: int = _named("passes over the data", 1)
+    max_steps: int = _named("stop after so many updates; 0: no limit", 0)
+    seed: int = _named("of initial weights and batch order", 0)
+    framework: str = _named(
+        "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here", "numpy"
+    )
+    devices: int = _named("how many share every batch", 1)
+    style: str = _named(
+        "scratch: models written once for all; concise: the framework's own layers", "scratch"
+    )
+    precision: str = _named("float32 or float64", "float32")
+    fused: bool = _named("yes or no: whether faster equals of a model's parts may be used", True)
+    evaluate: tuple[str, ...] = _named("what is measured after epochs: train, test or both", ())
+    evaluate_epochs: int = _named("measure after every so many epochs", 1)
+    checkpoint_steps: int = _named("save after every so many updates; 0: by the clock", 0)
 
     def __post_init__(self) -> None:
         folder_name("name", self.name)
