@@ -98,6 +98,36 @@ def test_the_chapters_schedule(lockstep: Command) -> None:
     assert rates == pytest.approx([0, 0, 0.06, 0.06, 0.12, 0.12])
 
 
+# --- the framework that nobody named ---------------------------------------------------------------
+
+
+def test_the_fastest_framework_is_taken_and_named(
+    lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockstep.frameworks.fastest.fastest", lambda spec: "numpy")
+    small = ("--max-steps", "2", "--data", "generated")
+    done = lockstep("train", "fashion-softmax", *small, "--out", "one")
+    line = "framework: numpy (the fastest here for softmax; choose with --framework)\n"
+    assert line in done.err
+    assert spec_in(folder / "one").framework == "numpy"
+    assert "framework:" not in lockstep("train", "airfoil-linear", "--quiet").err
+    named = lockstep("train", "airfoil-linear", "--framework", "numpy", "--max-steps", "2")
+    assert "framework:" not in named.err
+
+
+def test_a_file_may_name_the_framework_or_not(lockstep: Command, folder: Path) -> None:
+    toml = lockstep("recipes", "airfoil-linear").out
+    assert 'framework = "fastest"' in toml
+    (folder / "named.toml").write_text(toml.replace('"fastest"', '"numpy"'))
+    (folder / "fastest.toml").write_text(toml)
+    (folder / "unnamed.toml").write_text(toml.replace('framework = "fastest"\n', ""))
+    assert "framework:" not in lockstep("train", "named.toml", "--out", "a").err
+    for name in ("fastest", "unnamed"):
+        done = lockstep("train", f"{name}.toml", "--out", name)
+        assert "framework: numpy (the fastest here for linear" in done.err
+        assert spec_in(folder / name).framework == "numpy"
+
+
 # --- files ----------------------------------------------------------------------------------------
 
 
@@ -115,7 +145,7 @@ def test_what_recipes_prints_can_be_trained(lockstep: Command, folder: Path) -> 
     printed = lockstep("recipes", "airfoil-linear")
     (folder / "run.toml").write_text(printed.out)
     assert lockstep("train", "run.toml", "--out", "run", "--quiet").code == 0
-    assert spec_in(folder / "run") == recipes.airfoil_linear()
+    assert spec_in(folder / "run") == recipes.airfoil_linear()  # a short run: numpy
 
 
 # --- the way the words are put --------------------------------------------------------------------
@@ -233,11 +263,17 @@ def test_lr_is_the_base_of_the_schedule_given_beside_it(lockstep: Command, folde
         (["airfoil-linear", "--batchsize", "3"], ["field = 'batchsize'", "'batch_size'"]),
         (["airfoil-linear", "--modell.kind", "gru"], ["modell.kind", "model.kind"]),
         (["--batchsize", "3", "airfoil-linear"], ["field = 'batchsize'", "'batch_size'"]),
-        (["airfoil-linear", "--fused"], ["--fused: expected one argument", "lockstep train --help"]),
+        (
+            ["airfoil-linear", "--fused"],
+            ["--fused: expected one argument", "lockstep train --help"],
+        ),
         (["airfoil-linear", "--model.kind"], ["--model.kind", "has no value"]),
         (["airfoil-linear", "extra"], ["argument = 'extra'", "--help"]),
         (["airfoil-linear", "--framework", "pytorch"], ["framework", "Did you mean 'torch'?"]),
-        (["airfoil-linear", "--style", "concise"], ["style = 'concise'", "--style scratch"]),
+        (
+            ["airfoil-linear", "--style", "concise", "--framework", "numpy"],
+            ["style = 'concise'", "--style scratch"],
+        ),
         (["airfoil-linear", "--precision", "half"], ["precision = 'half'", "float32"]),
         (["airfoil-linear", "--data", "made-up"], ["data.source = 'made-up'", "generated"]),
         (["airfoil-linear", "--evaluate", "test"], ["evaluate = 'test'", "train"]),

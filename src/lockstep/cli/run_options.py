@@ -5,11 +5,14 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import sys
 import typing
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError, unknown
+from lockstep.parallel import ranks
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -107,17 +110,41 @@ def spec_from(args: argparse.Namespace) -> RunSpec:
     """The spec that a command line describes."""
     asked_fields(args)  # a misspelt option first: its value may stand where the recipe should
     # the style is the recipe's to know: it may choose the model's form by it
-    return changed(described(args.run, **({"style": args.style} if args.style else {})), args)
+    spec = described(args.run, **({"style": args.style} if args.style else {}))
+    if not hasattr(args, "framework"):  # the command asks for frameworks of its own
+        return changed(replace(spec, framework="numpy"), args)
+    return with_framework(changed(spec, args), args)
+
+
+def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
+    """The spec with a framework's name; `tell_framework` will say so where it was chosen here."""
+    from lockstep.frameworks.fastest import settled
+
+    chosen = settled(spec)
+    quiet = getattr(args, "quiet", False) or getattr(args, "json", False)
+    if chosen != spec and not quiet and ranks.is_first():
+        why = f"the fastest here for {spec.model.kind}; choose with --framework"
+        args.chosen = f"framework: {chosen.framework} ({why})"
+    return chosen
+
+
+def tell_framework(args: argparse.Namespace) -> None:
+    """Say which framework was chosen, once it is clear that the run can be carried out."""
+    if chosen := getattr(args, "chosen", ""):
+        print(chosen, file=sys.stderr, flush=True)
+    args.chosen = ""
 
 
 def described(run: str, **fields: Any) -> RunSpec:
-    """The spec of a recipe (with `fields`), or of a TOML or JSON file."""
+    """The spec of a recipe (with `fields`), or of a TOML or JSON file. Where neither names a
+    framework it is the fastest."""
     from lockstep import recipes
-    from lockstep.spec import RunSpec
+    from lockstep.spec import RunSpec, convert
 
+    unnamed = {"framework": "fastest"}
     if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
-        return recipes.get(run, **fields)
-    return RunSpec.from_file(run)
+        return recipes.get(run, **(unnamed | fields))
+    return RunSpec.from_dict(unnamed | convert.read(Path(run)))
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.cli.run_options import add_run_options, spec_from, tell_framework
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
@@ -109,6 +109,7 @@ def _measured(
     here: dict[int, Network] = {}
     notes: list[str] = []
     total = ROUNDS * (len(sizes) + 4 * len(several)) + 1 + bool(several)
+    tell_framework(args)
     with run.threads(args.threads), _progress(total) as tell:
         profile = run.measure_profile(spec, sizes, args.seconds, args.backward, tell)
         try:

@@ -14,6 +14,7 @@ import numpy as np
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
+from lockstep.frameworks.fastest import settled
 from lockstep.frameworks.protocol import Program, Snapshot
 from lockstep.own_task import Own
 from lockstep.parallel.child import WaitedError
@@ -51,6 +52,7 @@ def train(
 ) -> Result:
     """Carry out a run. With `out`, everything about it is kept in that folder.
 
+    The framework "fastest" is the fastest of those usable here, and the result's spec names it.
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
     the weights drawn from the seed. A framework that is not installed here runs in its own
@@ -58,6 +60,7 @@ def train(
     its own (always with `launch` "processes"): both are out of reach of callbacks. With `go_on`, a
     run that `out` holds already is gone on with.
     """
+    spec = settled(spec)
     registry.check_known(spec.framework)
     out = Path(out) if out is not None and not group.follows(spec) else None  # rank 0 writes
     held = out if go_on and out is not None and (out / "spec.toml").is_file() else None
@@ -102,7 +105,7 @@ def resume(
     """
     directory = find(run)
     before = directory.spec
-    spec = spec or before
+    spec = settled(spec or before)
     registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)

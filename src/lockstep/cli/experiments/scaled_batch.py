@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.cli.run_options import add_run_options, spec_from, tell_framework
 
 if TYPE_CHECKING:
     from lockstep.experiments.scaled_batch import Curve, Question
@@ -38,6 +38,7 @@ def _run(args: argparse.Namespace) -> int:
     asked = _asked(args)
     metric = metric_of(asked.spec)
     check_figure(args.figure)
+    tell_framework(args)
     with work_progress("scaled batch", sys.stderr) as tell:
         curves = run(asked, lambda what, done: tell(done, what))
     if args.json:
