@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -158,6 +159,19 @@ def test_doctor_minds_the_disk(lockstep: Command, monkeypatch: pytest.MonkeyPatc
 
     monkeypatch.setattr(doctor, "_disk", lambda: ("disk", False, "0.1 GiB free"))
     assert lockstep("doctor").code == 2
+
+
+def test_doctor_says_what_will_be_fetched(
+    lockstep: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("LOCKSTEP_DATA", raising=False)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "none"))
+    rows = {row["what"]: row for row in lockstep("doctor", "--json").json}
+    assert rows["data airfoil"]["detail"] == "here: package, edition d2l"
+    said = rows["data timemachine"]["detail"]
+    assert "0.2 MB from d2l-data.s3-accelerate.amazonaws.com will be fetched when first" in said
+    for words in ("lockstep data fetch timemachine", "--data generated", "LOCKSTEP_DATA"):
+        assert words in said
 
 
 # --- whatever else goes wrong ---------------------------------------------------------------------

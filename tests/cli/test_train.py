@@ -28,7 +28,8 @@ def test_a_recipe_alone(lockstep: Command, folder: Path) -> None:
     run = folder / "runs" / f"airfoil-linear-numpy-{spec.hash}"
     assert spec_in(run) == spec
     assert "completed" in done.out
-    assert "final train loss" in done.out
+    assert "train loss (whole set)" in done.out
+    assert "last batch's loss" in done.out
     assert run.name in done.out
     # the same again gets a folder of its own
     assert lockstep("train", "airfoil-linear", "--quiet").code == 0
@@ -96,9 +97,38 @@ def test_the_chapters_schedule(lockstep: Command) -> None:
     events = [json.loads(line) for line in Path("run/events.jsonl").read_text().splitlines()]
     rates = [lr for event in events if event["event"] == "StepsCompleted" for lr in event["lr"]]
     assert rates == pytest.approx([0, 0, 0.06, 0.06, 0.12, 0.12])
+    # the chapter's warm-up starts at 0, which is said once
+    said = "the learning rate is 0 in every step of epoch 1: no weight changes there"
+    assert shown["remarks"] == done.json["remarks"] == [said]
+    assert [e["text"] for e in events if e["event"] == "RemarkMade"] == [said]
+    assert f"note  {said}" in " ".join(lockstep("show", "run").out.split("  ")).replace("   ", "  ")
 
 
-# --- the framework that nobody named ---------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [
+        ("constant(0)", ["epoch 1"]),
+        ("cosine(0.1, steps=15).warmup(5, start=0.02)", []),
+        ("polynomial(0.1, final=0, steps=1)", ["epoch 2"]),  # and 3 to 5, of which nothing is said
+    ],
+)
+def test_epochs_at_rate_zero_are_remarked_once(
+    lockstep: Command, schedule: str, said: list[str]
+) -> None:
+    argv = ("airfoil-linear", "--schedule", schedule, "--schedule-per", "epoch", "--epochs", "5")
+    done = lockstep("train", *argv, "--out", "run")
+    notes = [line for line in done.err.splitlines() if line.startswith("note: ")]
+    assert len(notes) == len(said)
+    for line, words in zip(notes, said, strict=True):
+        assert f"rate is 0 in every step of {words}:" in line
+
+
+def test_a_rate_of_zero_for_a_part_of_an_epoch_is_no_remark(lockstep: Command) -> None:
+    done = lockstep("train", "airfoil-linear", "--schedule", "constant(0.1).warmup(5)", "--json")
+    assert done.json["remarks"] == []
+
+
+# --- the framework that nobody named --------------------------------------------------------------
 
 
 def test_the_fastest_framework_is_taken_and_named(

@@ -22,6 +22,7 @@ from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints, group
+from lockstep.training.completed import completed_before
 from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
@@ -101,7 +102,8 @@ def resume(
 ) -> Result:
     """Go on with a run at the exact step of its last checkpoint; from the start if it has none.
 
-    `spec` continues it under changed settings: another framework, more devices or epochs.
+    `spec` continues it under changed settings: another framework, more devices or epochs. A run
+    that has nothing left to do is left as it is: the result's `ran` is False.
     """
     directory = find(run)
     before = directory.spec
@@ -109,6 +111,8 @@ def resume(
     registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
+    if done := completed_before(directory, spec, own):
+        return done
     if processes := group.processes_needed(spec, launch):
         refuse_callbacks(callbacks)
         return resume_elsewhere(directory, own, spec, listeners, event_steps, processes)
@@ -200,7 +204,8 @@ def _carry_out(
     try:
         # what is not finite is found by looking at the loss, and told once
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
+            outline = {**task.facts, "framework": spec.framework}
+            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
             if not facts:
                 run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))

@@ -68,8 +68,9 @@ def _asked(args: argparse.Namespace) -> Question:
 
 def _print(curves: list[Curve], metric: str) -> None:
     from lockstep.report.tables import console, table
+    from lockstep.report.text import metric_name
 
-    made = table(*COLUMNS[:-2], metric.replace("_", " "), COLUMNS[-1], left=("rule", "ended"))
+    made = table(*COLUMNS[:-2], metric_name(metric), COLUMNS[-1], left=("rule", "ended"))
     for curve in curves:
         last = curve.values[-1] if curve.values else float("nan")
         value = f"{last:.2%}" if metric.endswith("accuracy") else f"{last:.4f}"
