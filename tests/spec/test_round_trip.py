@@ -111,7 +111,7 @@ def test_the_hash_is_the_same_in_another_process() -> None:
         ("torn.json", b"{", "not valid json"),
         ("list.json", b"[1, 2]", "table"),
         ("number.json", b"3", "table"),
-        ("bytes.toml", b"name = '\xff'", "not valid toml"),
+        ("bytes.toml", b"name = '\xff'", "not text in UTF-8"),
         ("bare", b"name = ", "not valid toml"),
     ],
 )

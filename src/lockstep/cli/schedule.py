@@ -20,6 +20,7 @@ from lockstep.schedules import (
     parse_schedule,
     schedule_to_dict,
 )
+from lockstep.spec.checks import whole
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
@@ -82,9 +83,7 @@ def _num_steps(schedules: list[Schedule], asked: int | None) -> int:
     """The length asked for, or enough to see one step after the last mark of every schedule."""
     if asked is None:
         return max(schedule.marks[-1] for schedule in schedules) + 2
-    if asked < 1:
-        raise InputError("--steps", asked, "must be at least 1", "Give a number such as 30.")
-    return asked
+    return whole("--steps", asked)
 
 
 def _asked_steps(text: str | None) -> list[int]:
@@ -96,7 +95,7 @@ def _asked_steps(text: str | None) -> list[int]:
         steps = [-1]
     if min(steps) < 0:
         raise InputError("--at", text, "is not a list of steps", "Give it as in 0,4,5.")
-    return steps
+    return [whole("--at", step, least=0) for step in steps]
 
 
 def _table_steps(schedules: list[Schedule], num_steps: int) -> list[int]:

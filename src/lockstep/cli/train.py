@@ -111,7 +111,7 @@ def _with_all_processes(spec: RunSpec, args: argparse.Namespace, place: Rank | N
 
 
 def _require_folder(args: argparse.Namespace) -> None:
-    if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) and not args.out:
+    if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not args.out:
         problem = "a run that is started anew has to find its folder"
         raise InputError("out", None, problem, "Give --out DIR.")
 

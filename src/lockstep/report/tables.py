@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from textwrap import indent
@@ -41,7 +42,8 @@ def console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
     if is_live(file):
         return Console(file=file, highlight=False, no_color="NO_COLOR" in os.environ or None)
-    width = max(PIPED_WIDTH, int(os.environ.get("COLUMNS") or 0))
+    asked = os.environ.get("COLUMNS", "")
+    width = max(PIPED_WIDTH, int(asked) if re.fullmatch("[0-9]{1,5}", asked) else 0)
     return Console(file=file, highlight=False, force_terminal=False, color_system=None, width=width)
 
 
