@@ -306,7 +306,8 @@ def odd_run(rng: np.random.Generator) -> Case:
     argv = pick(
         rng,
         [["show", "one"], ["runs"], ["resume", "one", "--quiet"], ["generate", "one"],
-         ["show", "one", "--against", "one"], ["show", "one", "--json"], ["show", "one", "--report"],
+         ["show", "one", "--against", "one"], ["show", "one", "--json"],
+         ["show", "one", "--report"],
          ["convert", "one", "--to", "torch", "--out", "o.safetensors"]],
     )  # fmt: skip
     return Case(argv, write)

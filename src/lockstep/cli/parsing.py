@@ -15,7 +15,7 @@ class Parser(argparse.ArgumentParser):
         self.exit(2, f"lockstep: {message}. See `{self.prog} --help`.\n")
 
     def _get_option_tuples(self, option_string: str) -> list[Any]:
-        found: list[Any] = super()._get_option_tuples(option_string)  # type: ignore[misc]
+        found: list[Any] = super()._get_option_tuples(option_string)
         return [match for match in found if not getattr(match[0], "rare", False)] or found
 
 

@@ -32,7 +32,7 @@ def register(subparsers: Any) -> None:
         "schedule",
         help="show the learning rate of each step",
         description="Show schedules as a table and a plot; several are compared.",
-        epilog='example: lockstep schedule "cosine(0.3, final=0.01, steps=15).warmup(5)" 0.1',
+        epilog='example: lockstep schedule "cosine(0.3, steps=15).warmup(5, start=0.06)" 0.1',
     )
     parser.add_argument("schedules", nargs="*", metavar="SCHEDULE", help="a number or kind(...)")
     parser.add_argument("--list", action="store_true", help="list the kinds and their formulas")
