@@ -6,6 +6,8 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+LONGEST = 200  # letters of a value in a message
+
 
 class LockstepError(Exception):
     """The base of every error a person may meet and can act on."""
@@ -21,8 +23,23 @@ class InputError(LockstepError, ValueError):
     """
 
     def __init__(self, field: str, value: object, problem: str, remedy: str) -> None:
-        super().__init__(f"{field} = {value!r}: {problem}. {remedy}")
+        super().__init__(f"{field} = {shown(value)}: {problem}. {remedy}")
         self.field, self.value, self.problem, self.remedy = field, value, problem, remedy
+
+
+def shown(value: object) -> str:
+    """A value as a message shows it: in full unless it is very long.
+
+    >>> shown("a"), shown(10**5000), len(shown("x" * 1000))
+    ("'a'", 'a number of 16610 bits', 203)
+    """
+    if isinstance(value, int) and value.bit_length() > 1000:
+        return f"a number of {value.bit_length()} bits"
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__}"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 class MissingError(LockstepError):

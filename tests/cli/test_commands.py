@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -81,10 +82,11 @@ def test_one_recipe(lockstep: Command, name: str) -> None:
     import tomllib
 
     toml = lockstep("recipes", name).out
-    assert ls.RunSpec.from_dict(tomllib.loads(toml)) == ls.recipes.get(name)
+    recipe = ls.recipes.get(name, framework="fastest")
+    assert ls.RunSpec.from_dict(tomllib.loads(toml)) == recipe
     assert toml.endswith("\n")
     done = lockstep("recipes", name, "--json")
-    assert ls.RunSpec.from_dict(done.json) == ls.recipes.get(name)
+    assert ls.RunSpec.from_dict(done.json) == recipe
     assert done.out.endswith("\n")
 
 
@@ -159,6 +161,19 @@ def test_doctor_minds_the_disk(lockstep: Command, monkeypatch: pytest.MonkeyPatc
     assert lockstep("doctor").code == 2
 
 
+def test_doctor_says_what_will_be_fetched(
+    lockstep: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("LOCKSTEP_DATA", raising=False)
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "none"))
+    rows = {row["what"]: row for row in lockstep("doctor", "--json").json}
+    assert rows["data airfoil"]["detail"] == "here: package, edition d2l"
+    said = rows["data timemachine"]["detail"]
+    assert "0.2 MB from d2l-data.s3-accelerate.amazonaws.com will be fetched when first" in said
+    for words in ("lockstep data fetch timemachine", "--data generated", "LOCKSTEP_DATA"):
+        assert words in said
+
+
 # --- whatever else goes wrong ---------------------------------------------------------------------
 
 
@@ -175,7 +190,7 @@ def test_the_machines_limits_are_told_without_a_traceback(
     error: BaseException,
     said: str,
 ) -> None:
-    def fail(*args: object) -> None:
+    def fail(*args: object, **fields: object) -> None:
         raise error
 
     monkeypatch.setattr("lockstep.recipes.get", fail)
@@ -183,7 +198,7 @@ def test_the_machines_limits_are_told_without_a_traceback(
 
 
 def test_ctrl_c(lockstep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*args: object) -> None:
+    def interrupt(*args: object, **fields: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("lockstep.recipes.get", interrupt)

@@ -37,7 +37,7 @@ def test_train_and_show_are_plain_text_in_a_pipe(tmp_path: Path) -> None:
     shown = run(tmp_path, "show", "run")
     assert shown.returncode == 0
     assert shown.stderr == ""
-    assert "final train loss" in shown.stdout
+    assert "train loss (whole set)" in shown.stdout
     assert "\x1b" not in done.stdout + done.stderr + shown.stdout
     assert "\r" not in done.stdout + done.stderr
 

@@ -80,7 +80,7 @@ def test_show(lockstep: Command) -> None:
     assert done.code == 0
     assert "batch_size = 10" in done.out
     assert "completed" in done.out
-    assert "final train loss" in done.out
+    assert "train loss (whole set)" in done.out
     assert "\x1b" not in done.out
     shown = lockstep("show", "runs/one", "--json").json
     assert RunSpec.from_dict(shown["spec"]) == recipes.airfoil_linear()
@@ -113,6 +113,32 @@ def test_show_writes_a_figure_and_a_page(lockstep: Command) -> None:
     assert "report.html" in done.out
     assert lockstep("show", "one", "--figure", "curves.svg").code == 0
     assert "<svg" in Path("curves.svg").read_text()
+
+
+@pytest.mark.usefixtures("two")
+def test_show_against_another_draws_both(lockstep: Command) -> None:
+    pytest.importorskip("matplotlib")
+    done = lockstep("show", "one", "--against", "two", "--figure", "both.svg")
+    assert done.code == 0, done.err
+    assert "figure: both.svg" in done.out
+    drawn = Path("both.svg").read_text()
+    for words in (
+        "one against two",
+        "one (mean of",
+        "two: train loss (whole set)",
+        "learning rate",
+    ):
+        assert words in drawn
+    done = lockstep("show", "one", "--against", "two", "--figure", "--json")
+    assert done.json[0]["field"] == "seed"
+    assert Path("runs/one/figures/against-two.svg").is_file()
+    assert "against-two.svg" in done.err
+
+
+@pytest.mark.usefixtures("two")
+def test_show_against_another_has_no_page(mistake: Callable[..., str]) -> None:
+    said = mistake("show", "one", "--against", "two", "--report")
+    assert "a page is of one run" in said
 
 
 @pytest.mark.usefixtures("two")
@@ -151,13 +177,29 @@ def test_resume_goes_on_to_more_epochs(lockstep: Command) -> None:
     assert done.json["metrics"]["final_train_loss"] == whole["metrics"]["final_train_loss"]
 
 
-def test_resume_of_a_run_that_is_over(lockstep: Command) -> None:
-    lockstep("train", "airfoil-linear", "--out", "run", "--quiet")
-    before = Path("run/events.jsonl").read_text().count("StepsCompleted")
-    done = lockstep("resume", "run", "--json")
+def contents(folder: str) -> dict[str, bytes]:
+    found = Path(folder).rglob("*")
+    return {str(path): path.read_bytes() for path in found if path.is_file()}
+
+
+@pytest.mark.parametrize("more", [[], ["--framework", "torch"], ["--epochs", "1"]])
+def test_resume_of_a_run_that_is_over_changes_nothing(lockstep: Command, more: list[str]) -> None:
+    trained = lockstep("train", "airfoil-linear", "--out", "run", "--json").json
+    before = contents("run")
+    done = lockstep("resume", "run", *more, "--json")
     assert done.code == 0
-    assert done.json["status"] == "completed"
-    assert Path("run/events.jsonl").read_text().count("StepsCompleted") == before
+    assert (done.json["status"], done.json["ran"]) == ("completed", False)
+    assert trained == done.json | {"ran": True}
+    said = lockstep("resume", "run", *more)
+    assert "nothing was run: it was completed already" in said.out
+    assert "completed: " not in said.err
+    assert contents("run") == before
+
+
+def test_resume_of_a_run_that_diverged_or_was_cut_is_not_over(lockstep: Command) -> None:
+    assert lockstep("train", "airfoil-linear", "--max-steps", "20", "--out", "run").code == 0
+    done = lockstep("resume", "run", "--max-steps", "30", "--json")
+    assert (done.json["ran"], done.json["steps"]) == (True, 30)
 
 
 @pytest.mark.skipif("torch" not in registry.installed(), reason="torch is not installed")
@@ -166,6 +208,10 @@ def test_resume_in_another_framework(lockstep: Command) -> None:
     done = lockstep("resume", "run", "--framework", "torch", "--epochs", "2", "--quiet")
     assert done.code == 0
     assert RunSpec.from_file("run/spec.toml").framework == "torch"
+    # its folder has the name of the first; runs and show tell the whole of it
+    assert lockstep("show", "run", "--json").json["frameworks"] == [["numpy", 0], ["torch", 150]]
+    assert "numpy to step 150, torch to step 300" in lockstep("show", "run").out
+    assert "numpy to step 150, torch to step 300" in lockstep("runs", "--root", ".").out
 
 
 def test_resume_refuses_another_run(lockstep: Command, mistake: Callable[..., str]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -28,7 +28,8 @@ def test_a_recipe_alone(lockstep: Command, folder: Path) -> None:
     run = folder / "runs" / f"airfoil-linear-numpy-{spec.hash}"
     assert spec_in(run) == spec
     assert "completed" in done.out
-    assert "final train loss" in done.out
+    assert "train loss (whole set)" in done.out
+    assert "last batch's loss" in done.out
     assert run.name in done.out
     # the same again gets a folder of its own
     assert lockstep("train", "airfoil-linear", "--quiet").code == 0
@@ -96,6 +97,65 @@ def test_the_chapters_schedule(lockstep: Command) -> None:
     events = [json.loads(line) for line in Path("run/events.jsonl").read_text().splitlines()]
     rates = [lr for event in events if event["event"] == "StepsCompleted" for lr in event["lr"]]
     assert rates == pytest.approx([0, 0, 0.06, 0.06, 0.12, 0.12])
+    # the chapter's warm-up starts at 0, which is said once
+    said = "the learning rate is 0 in every step of epoch 1: no weight changes there"
+    assert shown["remarks"] == done.json["remarks"] == [said]
+    assert [e["text"] for e in events if e["event"] == "RemarkMade"] == [said]
+    assert said in lockstep("show", "run").out
+
+
+@pytest.mark.parametrize(
+    ("schedule", "said"),
+    [
+        ("constant(0)", ["epoch 1"]),
+        ("cosine(0.1, steps=15).warmup(5, start=0.02)", []),
+        ("polynomial(0.1, final=0, steps=1)", ["epoch 2"]),  # and 3 to 5, of which nothing is said
+    ],
+)
+def test_epochs_at_rate_zero_are_remarked_once(
+    lockstep: Command, schedule: str, said: list[str]
+) -> None:
+    argv = ("airfoil-linear", "--schedule", schedule, "--schedule-per", "epoch", "--epochs", "5")
+    done = lockstep("train", *argv, "--out", "run")
+    notes = [line for line in done.err.splitlines() if line.startswith("note: ")]
+    assert len(notes) == len(said)
+    for line, words in zip(notes, said, strict=True):
+        assert f"rate is 0 in every step of {words}:" in line
+
+
+def test_a_rate_of_zero_for_a_part_of_an_epoch_is_no_remark(lockstep: Command) -> None:
+    done = lockstep("train", "airfoil-linear", "--schedule", "constant(0.1).warmup(5)", "--json")
+    assert done.json["remarks"] == []
+
+
+# --- the framework that nobody named --------------------------------------------------------------
+
+
+def test_the_fastest_framework_is_taken_and_named(
+    lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lockstep.frameworks.fastest.fastest", lambda spec: "numpy")
+    small = ("--max-steps", "2", "--data", "generated")
+    done = lockstep("train", "fashion-softmax", *small, "--out", "one")
+    line = "framework: numpy (the fastest here for softmax; choose with --framework)\n"
+    assert line in done.err
+    assert spec_in(folder / "one").framework == "numpy"
+    assert "framework:" not in lockstep("train", "airfoil-linear", "--quiet").err
+    named = lockstep("train", "airfoil-linear", "--framework", "numpy", "--max-steps", "2")
+    assert "framework:" not in named.err
+
+
+def test_a_file_may_name_the_framework_or_not(lockstep: Command, folder: Path) -> None:
+    toml = lockstep("recipes", "airfoil-linear").out
+    assert 'framework = "fastest"' in toml
+    (folder / "named.toml").write_text(toml.replace('"fastest"', '"numpy"'))
+    (folder / "fastest.toml").write_text(toml)
+    (folder / "unnamed.toml").write_text(toml.replace('framework = "fastest"\n', ""))
+    assert "framework:" not in lockstep("train", "named.toml", "--out", "a").err
+    for name in ("fastest", "unnamed"):
+        done = lockstep("train", f"{name}.toml", "--out", name)
+        assert "framework: numpy (the fastest here for linear" in done.err
+        assert spec_in(folder / name).framework == "numpy"
 
 
 # --- files ----------------------------------------------------------------------------------------
@@ -115,7 +175,7 @@ def test_what_recipes_prints_can_be_trained(lockstep: Command, folder: Path) -> 
     printed = lockstep("recipes", "airfoil-linear")
     (folder / "run.toml").write_text(printed.out)
     assert lockstep("train", "run.toml", "--out", "run", "--quiet").code == 0
-    assert spec_in(folder / "run") == recipes.airfoil_linear()
+    assert spec_in(folder / "run") == recipes.airfoil_linear()  # a short run: numpy
 
 
 # --- the way the words are put --------------------------------------------------------------------
@@ -127,6 +187,58 @@ def test_dotted_fields_may_stand_before_the_recipe(lockstep: Command, folder: Pa
     )
     assert done.code == 0, done.err
     assert spec_in(folder / "run").data == TimeMachine("generated", window=5, max_tokens=500)
+
+
+BEFORE = {
+    "name": "mine", "data": "generated", "model": "linear", "optimizer": "adam",
+    "schedule": "factor(0.1, factor=0.5)", "schedule_per": "epoch", "batch_size": "20",
+    "epochs": "3", "max_steps": "2", "seed": "5", "framework": "numpy", "devices": "1",
+    "style": "scratch", "precision": "float64", "fused": "no", "evaluate": "train",
+    "evaluate_epochs": "2", "checkpoint_steps": "1",
+}  # fmt: skip
+
+
+def test_the_fields_that_are_tried_are_all_there_are() -> None:
+    assert list(BEFORE) == [item.name for item in fields(RunSpec)]
+
+
+@pytest.mark.parametrize("name", BEFORE)
+@pytest.mark.parametrize("written", ["--{} {}", "--{}={}"])
+def test_every_field_may_stand_before_the_recipe(
+    lockstep: Command, folder: Path, name: str, written: str
+) -> None:
+    """Whatever an option's value, it is not taken for the recipe; and both spellings do."""
+    for spelling in {name, name.replace("_", "-")}:
+        words = written.format(spelling, BEFORE[name].replace(" ", "")).split()
+        done = lockstep("train", *words, "airfoil-linear", "--out", spelling, "--max-steps", "2")
+        assert done.code == 0, done.err
+        got = spec_in(folder / spelling).to_dict()
+        wanted = {name: BEFORE[name].replace(" ", ""), "max_steps": "2"}
+        if name == "data":
+            wanted["data.source"] = wanted.pop("data")
+        assert got == recipes.airfoil_linear().with_fields(wanted).to_dict()
+
+
+@pytest.mark.parametrize("command", ["train", "resume", "compare", "scale", "experiment"])
+def test_every_field_is_in_the_help(lockstep: Command, command: str) -> None:
+    argv = ["experiment", "scaled-batch"] if command == "experiment" else [command]
+    shown = lockstep(*argv, "--help").out
+    for item in fields(RunSpec):
+        assert f"--{item.name.replace('_', '-')}" in shown
+    for name in ("--model.num_hiddens", "--data.window", "--optimizer.clip_norm"):
+        assert name in shown
+
+
+@pytest.mark.parametrize(
+    ("short", "field", "value"),
+    [("--e", "epochs", 3), ("--f", "framework", "numpy")],
+)
+def test_a_rarer_field_takes_no_abbreviation_away(
+    lockstep: Command, folder: Path, short: str, field: str, value: object
+) -> None:
+    done = lockstep("train", "airfoil-linear", short, str(value), "--out", "run", "--quiet")
+    assert done.code == 0, done.err
+    assert getattr(spec_in(folder / "run"), field) == value
 
 
 def test_a_negative_value_is_a_value(mistake: Callable[..., str]) -> None:
@@ -180,11 +292,18 @@ def test_lr_is_the_base_of_the_schedule_given_beside_it(lockstep: Command, folde
         (["airfoil-linear", "--optimizer", "addam"], ["optimizer.kind = 'addam'", "'adam'"]),
         (["airfoil-linear", "--batchsize", "3"], ["field = 'batchsize'", "'batch_size'"]),
         (["airfoil-linear", "--modell.kind", "gru"], ["modell.kind", "model.kind"]),
-        (["airfoil-linear", "--fused"], ["--fused", "has no value"]),
+        (["--batchsize", "3", "airfoil-linear"], ["field = 'batchsize'", "'batch_size'"]),
+        (
+            ["airfoil-linear", "--fused"],
+            ["--fused: expected one argument", "lockstep train --help"],
+        ),
         (["airfoil-linear", "--model.kind"], ["--model.kind", "has no value"]),
         (["airfoil-linear", "extra"], ["argument = 'extra'", "--help"]),
         (["airfoil-linear", "--framework", "pytorch"], ["framework", "Did you mean 'torch'?"]),
-        (["airfoil-linear", "--style", "concise"], ["style = 'concise'", "--style scratch"]),
+        (
+            ["airfoil-linear", "--style", "concise", "--framework", "numpy"],
+            ["style = 'concise'", "--style scratch"],
+        ),
         (["airfoil-linear", "--precision", "half"], ["precision = 'half'", "float32"]),
         (["airfoil-linear", "--data", "made-up"], ["data.source = 'made-up'", "generated"]),
         (["airfoil-linear", "--evaluate", "test"], ["evaluate = 'test'", "train"]),

@@ -144,3 +144,72 @@ def test_a_file_of_another_model_is_refused(tmp_path: Path) -> None:
         load_weights(path, KINDS["gru"], "torch")
     with pytest.raises(InputError, match="is not known"):
         load_weights(path, KINDS["rnn"], "pytorch")
+
+
+# --- the remedies that a refusal names, each followed ---------------------------------------------
+
+GRU_RUN = [
+    "timemachine-gru", "--framework", "numpy", "--data", "generated", "--data.window", "5",
+    "--data.max_tokens", "500", "--batch-size", "4", "--model.num_hiddens", "8",
+    "--max-steps", "2", "--quiet",
+]  # fmt: skip
+
+
+def said_by(capsys: pytest.CaptureFixture[str], *argv: str) -> str:
+    """What a command that is refused says."""
+    capsys.readouterr()
+    assert main(argv) == 2
+    return capsys.readouterr().err
+
+
+@pytest.mark.parametrize("framework", ["torch", "paddle", "mindspore", "mxnet"])
+def test_a_gru_that_resets_before_can_leave_as_the_message_says(
+    framework: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, after = str(tmp_path / "run"), str(tmp_path / "after")
+    assert main(["train", *GRU_RUN, "--out", run]) == 0
+    out = str(tmp_path / "out.safetensors")
+    said = said_by(capsys, "convert", run, "--to", framework, "--out", out)
+    assert "model.reset = 'before'" in said
+    assert "Write the layout of tensorflow, jax or lockstep (--to lockstep)" in said
+    assert "or train with --model.reset after and convert that run" in said
+    for other in ("tensorflow", "jax", "lockstep"):
+        file = str(tmp_path / f"{other}.safetensors")
+        assert main(["convert", run, "--to", other, "--out", file]) == 0
+    assert main(["train", *GRU_RUN, "--model.reset", "after", "--out", after]) == 0
+    assert main(["convert", after, "--to", framework, "--out", out]) == 0
+
+
+def test_a_runs_model_is_not_described_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, out = str(tmp_path / "run"), str(tmp_path / "out.safetensors")
+    assert main(["train", *GRU_RUN, "--out", run]) == 0
+    argv = ["convert", run, "--to", "torch", "--out", out, "--model.reset", "after"]
+    assert "model.reset = 'after': a run's own spec says what its model is" in said_by(
+        capsys, *argv
+    )
+
+
+def test_a_file_of_a_framework_is_read_as_the_message_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run, file = str(tmp_path / "run"), str(tmp_path / "torch.safetensors")
+    assert main(["train", *GRU_RUN, "--model.reset", "after", "--out", run]) == 0
+    assert main(["convert", run, "--to", "torch", "--out", file]) == 0
+    argv = ["convert", file, "--from", "torch", "--model", "timemachine-gru", "--to", "lockstep",
+            "--model.num_hiddens", "8", "--out", str(tmp_path / "ours.safetensors")]  # fmt: skip
+    assert "Give --model.reset after" in said_by(capsys, *argv)
+    assert main([*argv, "--model.reset", "after"]) == 0
+
+
+@pytest.mark.skipif("torch" not in registry.installed(), reason="torch is not installed")
+@pytest.mark.parametrize("remedy", [["--model.reset", "after"], ["--style", "scratch"]])
+def test_training_in_layers_that_reset_after(
+    remedy: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    argv = ["train", *GRU_RUN, "--framework", "torch", "--style", "concise", "--out",
+            str(tmp_path / "run"), "--model.reset", "before"]  # fmt: skip
+    said = said_by(capsys, *argv)
+    assert "Use --model.reset after, or --style scratch." in said
+    assert main([*argv, *remedy]) == 0

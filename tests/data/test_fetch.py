@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from lockstep.data import Attempt, Found, Source, fetch, find, list_sources, read, verify
 from lockstep.data.files import DataFile, Edition
+from lockstep.data.host import PublicHost
 from lockstep.data.places import CACHE, NAMED
 from lockstep.data.registry import DebianPackage, PipArchive
 from lockstep.errors import InputError, MissingError
@@ -139,3 +141,23 @@ def test_no_registry_has_an_address():
             if isinstance(place, PipArchive | DebianPackage):
                 assert "://" not in repr(place)
                 assert place.seconds == 120
+
+
+def test_nothing_is_fetched_without_a_word(cache, server, capsys):
+    """Said before it begins: how much, from where, where to, and how to do without."""
+    server.send("/part-0.bin.gz", gzip.compress(GOOD))
+    host = PublicHost(server.address)
+    source = replace(source_of(GOOD, places=(NAMED, CACHE, host)), size=30_878_551)
+    assert read(source).files == (GOOD,)
+    first, *_ = capsys.readouterr().err.splitlines()
+    assert first.startswith("data: Parts is not on this machine. Fetching 31 MB from 127.0.0.1")
+    for words in (str(cache), "--data generated", "LOCKSTEP_DATA"):
+        assert words in first
+    assert read(source).found.place == "cache"
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("source", list_sources(), ids=lambda source: source.name)
+def test_the_size_that_is_told_is_that_of_the_files(source, chapter_data):
+    paths = [chapter_data(file.names[0]) for file in source.files]
+    assert sum(path.stat().st_size for path in paths) == source.size

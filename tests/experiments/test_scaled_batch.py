@@ -58,7 +58,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     words = ["airfoil-linear", "--devices", "1,2", "--rules", "linear", "--figure", str(figure)]
     assert main(["experiment", "scaled-batch", *words, "--epochs", "1"]) == 0
     table = capsys.readouterr().out
-    assert "final train loss" in table
+    assert "train loss (whole set)" in table
     assert [line.split()[:3] for line in table.splitlines()[2:4]] == [
         ["1", "none", "10"],
         ["2", "linear", "20"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import tomllib
@@ -111,8 +112,15 @@ def test_the_hash_is_the_same_in_another_process() -> None:
         ("torn.json", b"{", "not valid json"),
         ("list.json", b"[1, 2]", "table"),
         ("number.json", b"3", "table"),
-        ("bytes.toml", b"name = '\xff'", "not valid toml"),
+        ("bytes.toml", b"name = '\xff'", "not text in UTF-8"),
         ("bare", b"name = ", "not valid toml"),
+        ("deep.json", b"[" * 10_000 + b"]" * 10_000, "more than 50 tables or lists"),
+        ("deep.json", b'{"a":' * 10_000 + b"1" + b"}" * 10_000, "more than 50 tables or lists"),
+        ("deep.json", b'{"a":' * 51 + b"1" + b"}" * 51, "more than 50 tables or lists"),
+        ("deep.toml", b"a = " + b"[" * 10_000 + b"]" * 10_000, "more than 50 tables or lists"),
+        ("digits.json", b'{"epochs": ' + b"9" * 10_000 + b"}", "not valid json"),
+        ("nul.toml", b"\x00" * 10, "not valid toml"),
+        ("large.json", b" " * 10_000_001, "larger than any description of a run"),
     ],
 )
 def test_files_that_cannot_be_read(
@@ -125,3 +133,19 @@ def test_files_that_cannot_be_read(
         RunSpec.from_file(path)
     assert caught.value.field == "file"
     assert str(path) in str(caught.value)
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    """A folder, a pipe that nobody writes to, a link to itself, a path with a NUL."""
+    (tmp_path / "folder.toml").mkdir()
+    os.mkfifo(tmp_path / "pipe.toml")
+    (tmp_path / "loop.toml").symlink_to(tmp_path / "loop.toml")
+    wanted = {
+        "folder.toml": "is not a file",
+        "pipe.toml": "is not a file",
+        "loop.toml": "Too many levels of symbolic links",
+        "nul\x00.toml": "is not a path",
+    }
+    for name, problem in wanted.items():
+        with pytest.raises(InputError, match=problem):
+            RunSpec.from_file(tmp_path / name)

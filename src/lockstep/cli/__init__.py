@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from lockstep.cli.parsing import Parser, spelled_with_hyphens, split_fields
 from lockstep.errors import LockstepError
 
 GROUPS = (
@@ -35,7 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; mistakes are told without a traceback."""
     parser = build_parser()
     given = list(sys.argv[1:] if argv is None else argv)
-    words, fields = split_fields(given)
+    words, fields = split_fields(spelled_with_hyphens(given))
     args, rest = parser.parse_known_args(words)
     args.words = given
     args.rest = rest + fields
@@ -62,28 +63,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def split_fields(argv: Sequence[str]) -> tuple[list[str], list[str]]:
-    """The words, and apart from them the dotted fields with their values, wherever they stand:
-    argparse would take the value of an option it does not know for the recipe.
-
-    >>> split_fields(["train", "--model.num_hiddens", "64", "timemachine-gru"])
-    (['train', 'timemachine-gru'], ['--model.num_hiddens', '64'])
-    """
-    words: list[str] = []
-    fields: list[str] = []
-    items = list(argv)
-    while items:
-        item = items.pop(0)
-        name, equals, _ = item.partition("=")
-        if not (name.startswith("--") and "." in name):
-            words.append(item)
-            continue
-        fields.append(item)
-        if not equals and items and not items[0].startswith("--"):
-            fields.append(items.pop(0))
-    return words, fields
-
-
 def _fail(message: str, code: int) -> int:
     print(f"lockstep: {message}", file=sys.stderr)
     return code
@@ -91,7 +70,7 @@ def _fail(message: str, code: int) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Every command with its options. Imports no framework, no NumPy."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="lockstep",
         description="Train one described run in any deep-learning framework, and prove they agree.",
         epilog="exit codes: 0 done or agreed, 1 parted ways, 2 usage or missing, "

@@ -16,7 +16,7 @@ def register(subparsers: Any) -> None:
         description="Each framework runs in its own process, one after another, and is judged "
         "against NumPy in float64. Exit code 0: they agree, 1: they part ways.",
     )
-    add_run_options(parser, framework=False)
+    add_run_options(parser, ["framework"])
     parser.add_argument(
         "--frameworks",
         metavar="A,B",

@@ -43,13 +43,15 @@ def _convert(args: argparse.Namespace) -> int:
 
 def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
     from lockstep.assemble import model_of
+    from lockstep.cli.run_options import dotted_fields
     from lockstep.training.directory import find
     from lockstep.training.weights import trained_weights
 
     if Path(args.source).suffix == ".safetensors":
         raise InputError("from", None, "is missing for a file", "Say whose layout: --from torch.")
-    if args.rest:
-        raise InputError(args.rest[0], None, "is the run's to say", "Leave it out.")
+    for name, value in dotted_fields(args.rest).items():
+        problem = "a run's own spec says what its model is"
+        raise InputError(name, value, problem, f"Leave --{name} out, or train a run with it.")
     return trained_weights(args.source), model_of(find(args.source).spec)
 
 

@@ -54,6 +54,7 @@ def _list(args: argparse.Namespace) -> int:
                 "title": source.title,
                 "here": found is not None,
                 **(_found_row(found) if found else {}),
+                "fetch": source.first_remote,
                 "places": [place.label for place in source.places],
                 "citation": source.citation,
             }
@@ -69,7 +70,7 @@ def _list(args: argparse.Namespace) -> int:
                 row["title"],
                 row.get("place", "not here"),
                 row.get("edition", ""),
-                row.get("folder", f"lockstep data fetch {row['name']}"),
+                row.get("folder", f"{row['fetch']} when first needed"),
             )
             for row in rows
         ],
@@ -152,15 +153,11 @@ def _note(message: str) -> None:
 
 
 def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    """A table on a terminal; elsewhere one line per row, fields parted by tabs."""
-    if not sys.stdout.isatty():
-        print("\n".join("\t".join(fields) for fields in (columns, *rows)))
-        return
-    from rich.console import Console
-    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table(*(Column(column, overflow="fold") for column in columns))
+    from lockstep.report.tables import console, table
+
+    made = table(*columns, left=columns)
     for row in rows:
-        table.add_row(*(Text(field) for field in row))  # Text: a path is never markup
-    Console().print(table)
+        made.add_row(*(Text(field) for field in row))  # Text: a path is never markup
+    console().print(made)

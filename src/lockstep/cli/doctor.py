@@ -77,11 +77,13 @@ def _data() -> list[tuple[str, bool, str]]:
     rows = []
     for source in list_sources():
         found = find(source)
-        detail = (
-            f"{found.place}, edition {found.edition}"
-            if found
-            else (f"not here: lockstep data fetch {source.name}")
-        )
+        if found:
+            detail = f"here: {found.place}, edition {found.edition}"
+        else:
+            detail = (
+                f"not here; {source.first_remote} will be fetched when first needed, or now by: "
+                f"lockstep data fetch {source.name} (instead: --data generated, or LOCKSTEP_DATA)"
+            )
         rows.append((f"data {source.name}", found is not None, detail))
     return rows
 

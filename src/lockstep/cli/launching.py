@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep.cli.run_options import tell_framework
 from lockstep.errors import InputError, LockstepError
 
 if TYPE_CHECKING:
@@ -49,9 +50,11 @@ def run_torchrun(args: argparse.Namespace, spec: RunSpec, out: Path) -> int:
     from lockstep.training.directory import RunDirectory
 
     _check(args, spec)
+    tell_framework(args)
     python = environments.interpreter(spec.framework)
     local = spec.devices // args.nodes
-    words = [*without_options(args.words), "--out", str(out)]
+    # the framework by name: the processes must not choose for themselves
+    words = [*without_options(args.words), "--out", str(out), "--framework", spec.framework]
     code = subprocess.run(
         [python, "-m", "torch.distributed.run", *_torchrun_options(args, local), *words],
         # torchrun would choose 1 and say so at length

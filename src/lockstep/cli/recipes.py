@@ -19,7 +19,7 @@ def _recipes(args: argparse.Namespace) -> int:
     from lockstep import recipes
 
     if args.name:
-        spec = recipes.get(args.name)
+        spec = recipes.get(args.name, framework="fastest")  # as `lockstep train NAME` takes it
         if args.json:
             print_json(spec.to_dict())
         else:

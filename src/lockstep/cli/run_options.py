@@ -3,79 +3,92 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import functools
+import sys
+import typing
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.errors import InputError
+from lockstep.errors import InputError, unknown
+from lockstep.parallel import ranks
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
 
 RUN = "a run's folder, its name below runs/, or a unique beginning of that"
 
-# option -> field of the spec, for options that set one field
-_FIELDS = {
-    "framework": "framework",
-    "devices": "devices",
-    "style": "style",
-    "batch_size": "batch_size",
-    "epochs": "epochs",
-    "max_steps": "max_steps",
-    "schedule": "schedule",
-    "schedule_per": "schedule_per",
-    "optimizer": "optimizer",
-    "seed": "seed",
-    "precision": "precision",
-    "data": "data.source",
-}
+# options that came later than their neighbours: they take no abbreviation from those
+_RARE = ("name", "model", "fused", "evaluate", "evaluate_epochs", "checkpoint_steps", "threads")
+_PARTS = ("data", "model", "optimizer", "schedule")  # fields with fields of their own
+_LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 
 
-def add_run_options(
-    parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
-) -> None:
+def add_run_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     """The argument and options of every command that starts from a recipe or a TOML file."""
     help = "a recipe's name (see `lockstep recipes`), or a TOML or JSON file"
     parser.add_argument("run", metavar="RECIPE", help=help)
-    add_field_options(parser, framework=framework, devices=devices)
+    parser.usage = "%(prog)s RECIPE [options]"  # all of them would fill a screen
+    add_field_options(parser, without)
 
 
-def add_field_options(
-    parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
-) -> None:
-    """Options for the fields of a run's spec."""
-    group = parser.add_argument_group(
-        "the run", "Any other field of the spec by its dotted name: --model.num_hiddens 128"
-    )
-    if framework:
-        group.add_argument(
-            "--framework", metavar="NAME", help="numpy, torch, jax ... (see `lockstep env list`)"
-        )
-    if devices:
-        _add_device_options(group)
-    group.add_argument(
-        "--style",
-        metavar="STYLE",
-        help="scratch: models written once for all; concise: the framework's own layers",
-    )
-    group.add_argument("--batch-size", metavar="N", help="examples of an update, on all devices")
-    group.add_argument("--epochs", metavar="N", help="passes over the data")
-    group.add_argument("--max-steps", metavar="N", help="stop after so many updates")
+def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
+    """Options for the fields of a run's spec, but those `without`, which the command has itself."""
+    from lockstep.spec import RunSpec
+
+    group = parser.add_argument_group("the run", "Each field of the run that is to be changed.")
+    hints = typing.get_type_hints(RunSpec)
+    for item in dataclasses.fields(RunSpec):
+        if item.name in without:
+            continue
+        name = f"--{item.name.replace('_', '-')}"
+        letters = _LETTERS.get(hints[item.name], "TEXT")
+        action = group.add_argument(name, metavar=letters, help=item.metadata["help"])
+        action.rare = item.name in _RARE  # type: ignore[attr-defined]
     group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
-    group.add_argument(
-        "--schedule",
-        metavar="TEXT",
-        help='e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)',
-    )
-    group.add_argument("--schedule-per", metavar="UNIT", help="what it counts: step or epoch")
-    group.add_argument("--optimizer", metavar="NAME", help="sgd, momentum, adam ...")
-    group.add_argument("--seed", metavar="N", help="of initial weights and batch order")
-    group.add_argument("--precision", metavar="P", help="float32 or float64")
-    group.add_argument("--data", metavar="SOURCE", help="real, or generated on the spot")
+    if "devices" not in without:
+        _add_scaling_options(group)
+    _add_part_fields(parser)
     parser.set_defaults(takes_fields=True)
 
 
-def _add_device_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument("--devices", metavar="N", help="how many share every batch")
+def _add_part_fields(parser: argparse.ArgumentParser) -> None:
+    """The fields of the run's parts, for the help: split_fields has taken them out before the
+    parser looks, for those of a schedule within a schedule have names without end."""
+    group = parser.add_argument_group(
+        "fields of its parts",
+        "By dotted name; in brackets the kinds that have them. Those of a schedule likewise: "
+        "--schedule.base 0.1 (see `lockstep schedule --list`).",
+    )
+    for name, (letters, kinds) in _part_fields().items():
+        if not name.startswith("schedule."):
+            has = kinds if name.endswith(".kind") else [f"({', '.join(kinds)})"]
+            group.add_argument(f"--{name}", metavar=letters, help=", ".join(has))
+
+
+@functools.cache
+def _part_fields() -> dict[str, tuple[str, list[str]]]:
+    """Dotted name -> what its value looks like, and the kinds of the part that have it."""
+    from lockstep.schedules import KINDS
+    from lockstep.spec.convert import PARTS
+
+    found: dict[str, tuple[str, list[str]]] = {}
+    for part, kinds in {**PARTS, "schedule": KINDS}.items():
+        known = {kind: cls for kind, cls in kinds.items() if kind != "own"}  # from Python only
+        found[f"{part}.kind"] = ("NAME", list(known))
+        for kind, cls in known.items():
+            for item in dataclasses.fields(cls):
+                letters = {"int": "N", "float": "X", "bool": "YES|NO"}.get(str(item.type), "TEXT")
+                found.setdefault(f"{part}.{item.name}", (letters, []))[1].append(kind)
+        for name, (letters, having) in found.items():
+            if name.startswith(f"{part}.") and len(having) == len(known) > 1:
+                found[name] = (letters, having if name.endswith(".kind") else ["every kind"])
+    return found
+
+
+def _add_scaling_options(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--scale-batch",
         metavar="RULE",
@@ -91,28 +104,48 @@ def _add_device_options(group: argparse._ArgumentGroup) -> None:
 
 def spec_from(args: argparse.Namespace) -> RunSpec:
     """The spec that a command line describes."""
+    asked_fields(args)  # a misspelt option first: its value may stand where the recipe should
     # the style is the recipe's to know: it may choose the model's form by it
-    return changed(described(args.run, **({"style": args.style} if args.style else {})), args)
+    spec = described(args.run, **({"style": args.style} if args.style else {}))
+    if not hasattr(args, "framework"):  # the command asks for frameworks of its own
+        return changed(replace(spec, framework="numpy"), args)
+    return with_framework(changed(spec, args), args)
+
+
+def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
+    """The spec with a framework's name; `tell_framework` will say so where it was chosen here."""
+    from lockstep.frameworks.fastest import settled
+
+    chosen = settled(spec)
+    quiet = getattr(args, "quiet", False) or getattr(args, "json", False)
+    if chosen != spec and not quiet and ranks.is_first():
+        why = f"the fastest here for {spec.model.kind}; choose with --framework"
+        args.chosen = f"framework: {chosen.framework} ({why})"
+    return chosen
+
+
+def tell_framework(args: argparse.Namespace) -> None:
+    """Say which framework was chosen, once it is clear that the run can be carried out."""
+    if chosen := getattr(args, "chosen", ""):
+        print(chosen, file=sys.stderr, flush=True)
+    args.chosen = ""
 
 
 def described(run: str, **fields: Any) -> RunSpec:
-    """The spec of a recipe (with `fields`), or of a TOML or JSON file."""
+    """The spec of a recipe (with `fields`), or of a TOML or JSON file. Where neither names a
+    framework it is the fastest."""
     from lockstep import recipes
-    from lockstep.spec import RunSpec
+    from lockstep.spec import RunSpec, convert
 
+    unnamed = {"framework": "fastest"}
     if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
-        return recipes.get(run, **fields)
-    return RunSpec.from_file(run)
+        return recipes.get(run, **(unnamed | fields))
+    return RunSpec.from_dict(unnamed | convert.read(Path(run)))
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     """The spec with the fields that the command line names."""
-    changes: dict[str, Any] = {
-        field: getattr(args, option)
-        for option, field in _FIELDS.items()
-        if getattr(args, option, None) is not None
-    }
-    changes |= dotted_fields(args.rest)
+    changes = asked_fields(args)
     if "optimizer" in changes:
         # another kind keeps the clipping and decay that were set
         names = ("clip_norm", "clip_value", "weight_decay")
@@ -121,6 +154,21 @@ def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     spec = spec.with_fields(changes)
     spec = spec if args.lr is None else spec.with_lr(args.lr)
     return _scaled(spec, args)
+
+
+def asked_fields(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields that the command line names, by dotted name, with their values as text."""
+    from lockstep.spec import RunSpec
+
+    names = [item.name for item in dataclasses.fields(RunSpec)]
+    dotted = dotted_fields(args.rest)
+    for name in dotted:
+        part, dot, rest = name.partition(".")
+        if part not in names:
+            raise unknown("field", name, [f"{part}.{rest}" for part in _PARTS] if dot else names)
+    given = {name: getattr(args, name, None) for name in names}
+    given["data.source"] = given.pop("data")
+    return {name: value for name, value in given.items() if value is not None} | dotted
 
 
 def _scaled(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.option_values import check_figure
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import RUN
-from lockstep.errors import LockstepError
+from lockstep.errors import InputError, LockstepError
 from lockstep.files import disk_error
+
+if TYPE_CHECKING:
+    from lockstep.training.directory import RunDirectory
 
 
 def register(subparsers: Any) -> None:
@@ -21,7 +25,9 @@ def register(subparsers: Any) -> None:
 
     show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
     show.add_argument("run", metavar="RUN", help=RUN)
-    show.add_argument("--against", metavar="RUN", help="list the fields in which two specs differ")
+    show.add_argument(
+        "--against", metavar="RUN", help="what differs from another run; --figure draws both"
+    )
     show.add_argument("--report", action="store_true", help="write RUN/report.html")
     show.add_argument(
         "--figure",
@@ -65,7 +71,16 @@ def _row(directory: Any) -> dict[str, Any]:
         return _outline(directory)
     except LockstepError as error:
         print(f"lockstep: {error}", file=sys.stderr)
-        blank = {"framework": "", "style": "", "status": "unreadable", "steps": 0, "metrics": {}}
+        blank = {
+            "framework": "",
+            "frameworks": [],
+            "style": "",
+            "status": "unreadable",
+            "steps": 0,
+            "metrics": {},
+            "last_batch_loss": None,
+            "remarks": [],
+        }
         return {"run": directory.path.name, **blank}
 
 
@@ -77,27 +92,26 @@ def _outline(directory: Any) -> dict[str, Any]:
     return {
         "run": directory.path.name,
         "framework": spec.framework,
+        "frameworks": [[name, step] for name, step in history.frameworks],
         "style": spec.style,
         "status": directory.status,
         "steps": len(history),
         "metrics": history.metrics,
+        "last_batch_loss": history.metrics.get("loss"),
+        "remarks": history.remarks,
     }
 
 
 def _show(args: argparse.Namespace) -> int:
     from lockstep.report import terminal
-    from lockstep.spec import diff
     from lockstep.training.directory import find
     from lockstep.training.history import History
 
+    if args.figure:
+        check_figure(args.figure)
     directory = find(args.run)
     if args.against:
-        rows = diff(directory.spec, find(args.against).spec)
-        if args.json:
-            print_json([{"field": n, "one": a, "other": b} for n, a, b in rows])
-        else:
-            terminal.print_diff(rows)
-        return 0
+        return _show_two(args, directory, find(args.against))
     history = History(directory.events())
     notes = sys.stderr if args.json else sys.stdout  # JSON stands alone
     if args.json:
@@ -114,6 +128,35 @@ def _show(args: argparse.Namespace) -> int:
         from lockstep.report.page import write_run_page
 
         print(f"report: {write_run_page(directory, history)}", file=notes)
+    return 0
+
+
+def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) -> int:
+    """The fields in which two runs differ and, if asked, their curves in one figure."""
+    from lockstep.report import terminal
+    from lockstep.spec import diff
+    from lockstep.training.history import History
+
+    if args.report:
+        problem = "a page is of one run, and --against names a second"
+        raise InputError("report", True, problem, "Leave one of them out, or use --figure.")
+    rows = diff(one.spec, other.spec)
+    if args.json:
+        print_json([{"field": n, "one": a, "other": b} for n, a, b in rows])
+    else:
+        terminal.print_diff(rows)
+    if args.figure is not None:
+        from lockstep.report.figures import against_figure, save_figure
+
+        named = {run.path.resolve(): run for run in (one, other)}
+        names = {path.name: run for path, run in named.items()}
+        labels = names if len(names) == len(named) else {str(p): run for p, run in named.items()}
+        histories = {label: History(run.events()) for label, run in labels.items()}
+        file = Path(
+            args.figure or one.path / "figures" / f"against-{other.path.resolve().name}.svg"
+        )
+        save_figure(against_figure(histories, " against ".join(labels)), file)
+        print(f"figure: {file}", file=sys.stderr if args.json else sys.stdout)
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.cli.run_options import add_run_options, spec_from, tell_framework
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def register(subparsers: Any) -> None:
         "be inception-v3, resnet-101 or vgg-16, with published times of one GPU; `horovod` holds "
         "the model against Horovod's published figures.",
     )
-    add_run_options(parser, devices=False)  # --devices is a list here
+    add_run_options(parser, ["devices", "threads"])  # a list here, and those of a device
     group = parser.add_argument_group("the forecast")
     for name, default, metavar, text in (
         ("--bandwidth", "25Gbit", "RATE", "of a server's link"),
@@ -49,7 +49,8 @@ def register(subparsers: Any) -> None:
         help="of steps for each batch size (default: %(default)s)")  # fmt: skip
     add("--backward", type=float, default=2 / 3, metavar="SHARE",
         help="of a step that is the backward pass (default: 2/3)")  # fmt: skip
-    add("--threads", type=int, default=1, metavar="N", help="of a device (default: 1)")
+    add("--threads", dest="device_threads", type=int, default=1, metavar="N",
+        help="of a device (default: 1)")  # fmt: skip
     add("--no-check", action="store_true", help="do not train on several devices to compare")
     add_figure_option(parser)
     add("--json", action="store_true", help="print JSON")
@@ -109,7 +110,8 @@ def _measured(
     here: dict[int, Network] = {}
     notes: list[str] = []
     total = ROUNDS * (len(sizes) + 4 * len(several)) + 1 + bool(several)
-    with run.threads(args.threads), _progress(total) as tell:
+    tell_framework(args)
+    with run.threads(args.device_threads), _progress(total) as tell:
         profile = run.measure_profile(spec, sizes, args.seconds, args.backward, tell)
         try:
             if several:
@@ -119,7 +121,9 @@ def _measured(
         except LockstepError as error:  # the forecast stands without it
             notes.append(f"not checked on {several} devices here: {error}")
     rows = estimate(profile, devices, algorithms, network)
-    source = f"measured in {spec.framework}, {spec.style}, threads of a device: {args.threads}"
+    source = (
+        f"measured in {spec.framework}, {spec.style}, threads of a device: {args.device_threads}"
+    )
     return Forecast(profile, source, network, tuple(rows), tuple(checks), here, tuple(notes))
 
 

@@ -20,6 +20,7 @@ from lockstep.schedules import (
     parse_schedule,
     schedule_to_dict,
 )
+from lockstep.spec.checks import whole
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
@@ -31,7 +32,7 @@ def register(subparsers: Any) -> None:
         "schedule",
         help="show the learning rate of each step",
         description="Show schedules as a table and a plot; several are compared.",
-        epilog='example: lockstep schedule "cosine(0.3, final=0.01, steps=15).warmup(5)" 0.1',
+        epilog='example: lockstep schedule "cosine(0.3, steps=15).warmup(5, start=0.06)" 0.1',
     )
     parser.add_argument("schedules", nargs="*", metavar="SCHEDULE", help="a number or kind(...)")
     parser.add_argument("--list", action="store_true", help="list the kinds and their formulas")
@@ -82,9 +83,7 @@ def _num_steps(schedules: list[Schedule], asked: int | None) -> int:
     """The length asked for, or enough to see one step after the last mark of every schedule."""
     if asked is None:
         return max(schedule.marks[-1] for schedule in schedules) + 2
-    if asked < 1:
-        raise InputError("--steps", asked, "must be at least 1", "Give a number such as 30.")
-    return asked
+    return whole("--steps", asked)
 
 
 def _asked_steps(text: str | None) -> list[int]:
@@ -96,7 +95,7 @@ def _asked_steps(text: str | None) -> list[int]:
         steps = [-1]
     if min(steps) < 0:
         raise InputError("--at", text, "is not a list of steps", "Give it as in 0,4,5.")
-    return steps
+    return [whole("--at", step, least=0) for step in steps]
 
 
 def _table_steps(schedules: list[Schedule], num_steps: int) -> list[int]:

@@ -5,12 +5,22 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.launching import add_launch_options, run_torchrun
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import RUN, add_field_options, add_run_options, changed, spec_from
+from lockstep.cli.run_options import (
+    RUN,
+    add_field_options,
+    add_run_options,
+    changed,
+    spec_from,
+    tell_framework,
+    with_framework,
+)
 from lockstep.errors import InputError
 from lockstep.parallel import ranks
 
@@ -43,6 +53,7 @@ def register(subparsers: Any) -> None:
         epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
     )
     resume.add_argument("run", metavar="RUN", help=RUN)
+    resume.usage = "%(prog)s RUN [options]"
     add_field_options(resume)
     add_launch_options(resume)
     _add_output_options(resume)
@@ -85,7 +96,8 @@ def _resume(args: argparse.Namespace) -> int:
     from lockstep.training.directory import find
 
     place, directory = ranks.current(), find(args.run)
-    spec = _with_all_processes(changed(directory.spec, args), args, place)
+    spec = with_framework(changed(directory.spec, args), args)
+    spec = _with_all_processes(spec, args, place)
     if args.launch == "torchrun" and place is None:
         return run_torchrun(args, spec, directory.path)
     with _progress(args) as listeners:
@@ -99,15 +111,18 @@ def _with_all_processes(spec: RunSpec, args: argparse.Namespace, place: Rank | N
 
 
 def _require_folder(args: argparse.Namespace) -> None:
-    if int(os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0")) and not args.out:
+    if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not args.out:
         problem = "a run that is started anew has to find its folder"
         raise InputError("out", None, problem, "Give --out DIR.")
 
 
-def _progress(args: argparse.Namespace) -> Any:
+@contextmanager
+def _progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
     from lockstep.report.terminal import show_progress
 
-    return show_progress(quiet=args.quiet or args.json or not ranks.is_first())
+    with show_progress(quiet=args.quiet or args.json or not ranks.is_first()) as listeners:
+        # with the first event: what is wrong with the run is told before anything else
+        yield [lambda event: tell_framework(args), *listeners]
 
 
 def _tell(result: Result, args: argparse.Namespace, place: Rank | None) -> int:

@@ -6,10 +6,12 @@ Nothing here knows what the data mean; the parsers take the verified contents fr
 from __future__ import annotations
 
 import hashlib
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from lockstep.data.cache import cache_folder
 from lockstep.data.files import AbsentError, Place, PlaceError, Progress, Verified
 from lockstep.data.sources import Source, source_named
 from lockstep.errors import MissingError, unknown
@@ -58,7 +60,8 @@ def find(name: str | Source) -> Found | None:
 
 
 def fetch(name: str | Source, progress: Progress | None = None, *, place: str = "") -> Found:
-    """The data from the first place that has a good copy, local before remote.
+    """The data from the first place that has a good copy, local before remote. Before anything is
+    fetched, `progress` (lines on stderr unless given) says how much, and from where.
 
     `place` names the one place to use instead, by its label (`pip`, `public host`, ...). What a
     remote place gives is kept in the cache. MissingError lists every place and its reason.
@@ -72,7 +75,7 @@ def fetch(name: str | Source, progress: Progress | None = None, *, place: str = 
         places = tuple(each for each in places if each.label == place)
         if not places:
             raise unknown("place", place, [each.label for each in source.places])
-    return _obtain(source, places, progress or _silent).found
+    return _obtain(source, places, progress or _tell).found
 
 
 def read(name: str | Source, progress: Progress | None = None, *, remote: bool = True) -> Contents:
@@ -84,7 +87,7 @@ def read(name: str | Source, progress: Progress | None = None, *, remote: bool =
     """
     source = source_named(name)
     places = source.places if remote else _local(source)
-    return _obtain(source, places, progress or _silent)
+    return _obtain(source, places, progress or _tell)
 
 
 def verify(name: str | Source) -> tuple[Found | Attempt, ...]:
@@ -103,6 +106,11 @@ def verify(name: str | Source) -> tuple[Found | Attempt, ...]:
 
 def _silent(message: str) -> None:
     del message
+
+
+def _tell(message: str) -> None:
+    """On stderr: nothing is fetched without a word."""
+    print(message, file=sys.stderr, flush=True)
 
 
 def _local(source: Source) -> tuple[Place, ...]:
@@ -127,7 +135,14 @@ def _try(
     source: Source, places: Iterable[Place], progress: Progress
 ) -> tuple[Contents | None, list[Attempt]]:
     attempts: list[Attempt] = []
+    announced = False
     for place in places:
+        if place.remote and not announced:
+            announced = True
+            progress(
+                f"data: {source.title} is not on this machine. Fetching {source.first_remote} into "
+                f"{cache_folder()} (or: --data generated, or LOCKSTEP_DATA=folder that has it)"
+            )
         try:
             files = place.get(source.files, progress)
         except (PlaceError, OSError) as error:

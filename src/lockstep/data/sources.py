@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from lockstep.data.files import DataFile, Edition, Place, PlaceError
 from lockstep.data.host import PublicHost
@@ -24,6 +25,28 @@ class Source:
     files: tuple[DataFile, ...]
     places: tuple[Place, ...]
     citation: str
+    size: int = 0  # bytes that a remote place sends, about
+
+    @property
+    def first_remote(self) -> str:
+        """What a fetch would be from, and how much; "" where nothing is remote.
+
+        >>> FASHION_MNIST.first_remote
+        '31 MB from fashion-mnist.s3-website.eu-central-1.amazonaws.com'
+        """
+        remote = next((place for place in self.places if place.remote), None)
+        if remote is None:
+            return ""
+        address = getattr(remote, "address", "")
+        return f"{megabytes(self.size)} from {urlsplit(address).hostname or remote.label}"
+
+
+def megabytes(size: int) -> str:
+    """
+    >>> megabytes(30_878_551), megabytes(178_979)
+    ('31 MB', '0.2 MB')
+    """
+    return f"{size / 1e6:.0f} MB" if size >= 10**6 else f"{size / 1e6:.1f} MB"
 
 
 def list_sources() -> tuple[Source, ...]:
@@ -113,6 +136,7 @@ AIRFOIL = Source(
     ),
     "Brooks, Pope, Marcolini: Airfoil Self-Noise and Prediction, NASA RP-1218, 1989; "
     "UCI Machine Learning Repository, CC BY 4.0",
+    59_984,
 )
 
 FASHION_MNIST = Source(
@@ -144,6 +168,7 @@ FASHION_MNIST = Source(
         DebianPackage("dataset-fashion-mnist", "usr/share/datasets"),
     ),
     "Xiao, Rasul, Vollgraf: Fashion-MNIST, 2017; Zalando SE, MIT licence",
+    30_878_551,
 )
 
 TIMEMACHINE = Source(
@@ -176,4 +201,5 @@ TIMEMACHINE = Source(
     ),
     "H. G. Wells: The Time Machine, 1895; public domain. The edition `gutenberg` (curly quotes, "
     "contents list) is not the chapters' file, and its numbers differ",
+    178_979,
 )

@@ -44,7 +44,7 @@ def installed() -> list[str]:
 def check_known(name: str) -> None:
     """Raise unless there is an adapter of that name."""
     if name not in names():
-        raise unknown("framework", name, names())
+        raise unknown("framework", name, [*names(), "fastest"])
 
 
 def how_to_get(name: str) -> str:
@@ -62,6 +62,18 @@ def devices_are_processes(name: str) -> bool:
     (True, False)
     """
     return bool(_declared(name, "DEVICES_ARE_PROCESSES", False))
+
+
+def has_style(name: str, style: str) -> bool:
+    """Whether models of a style can be run in a framework as it is here; it is not imported.
+
+    >>> has_style("numpy", "concise"), has_style("numpy", "scratch")
+    (False, True)
+    """
+    if style != "concise":
+        return True
+    layers: str = _declared(name, "LAYERS", name)  # the package that has them
+    return bool(layers) and (not is_installed(name) or importlib.util.find_spec(layers) is not None)
 
 
 def newest_python(name: str) -> tuple[int, int] | None:

@@ -18,18 +18,25 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import DRAW_SECONDS, Pace
+from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace
 from lockstep.report.text import duration, number, rate
 from lockstep.training.events import Event, ProgramCompiled
 
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}
 
 
-class PlainCompareProgress:
-    """A line when a framework starts and one when it ends."""
+def time_left(pace: Pace) -> str:
+    """What is left of a run by its pace so far; "" before its first steps."""
+    return "" if pace.seconds_left is None else duration(math.ceil(pace.seconds_left))
 
-    def __init__(self, file: TextIO | None = None) -> None:
+
+class PlainCompareProgress:
+    """A line when a framework starts, one every few seconds, and one when it ends."""
+
+    def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
         self._file = file or sys.stderr
+        self._seconds = seconds
+        self._said = -math.inf
         self._paces: dict[str, Pace] = {}
         self._begin: dict[str, float] = {}
 
@@ -43,6 +50,13 @@ class PlainCompareProgress:
         pace = self._paces.setdefault(label, Pace())
         if not isinstance(event, str):
             pace(event)
+            if isinstance(event, ProgramCompiled):
+                self._say(f"{label}: ready in {duration(event.seconds)}, {pace.num_steps:,} steps")
+            elif 0 < pace.step < pace.num_steps and time.monotonic() - self._said >= self._seconds:
+                self._say(
+                    f"{label}: step {pace.step:,}/{pace.num_steps:,}, {rate(pace.rate)} steps/s, "
+                    f"loss {number(pace.loss)}, {time_left(pace)} left"
+                )
         elif event == "starting":
             self._begin[label] = time.monotonic()
             self._say(f"{label}: starting")
@@ -53,6 +67,7 @@ class PlainCompareProgress:
 
     def _say(self, line: str) -> None:
         print(line, file=self._file, flush=True)
+        self._said = time.monotonic()
 
 
 class LiveCompareProgress:
@@ -89,7 +104,7 @@ class LiveCompareProgress:
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("framework", "", "", "steps", "loss", "steps/s", "compile"):
+        for name in ("framework", "", "", "steps", "loss", "steps/s", "left", "compile"):
             table.add_column(name, justify="right" if name not in ("framework", "") else "left")
         for label, status in self._status.items():
             pace = self._paces.get(label, Pace())
@@ -97,9 +112,10 @@ class LiveCompareProgress:
                 label,
                 Text(status, STYLES.get(status, "red")),
                 ProgressBar(total=max(1, pace.num_steps), completed=pace.step, width=24),
-                f"{pace.step:,}" if pace.num_steps else "",
+                f"{pace.step:,}/{pace.num_steps:,}" if pace.num_steps else "",
                 number(pace.loss) if pace.step else "",
                 rate(pace.rate),
+                time_left(pace) if status == "running" else "",
                 duration(self._ready.get(label)),
             )
         return table

@@ -22,13 +22,13 @@ from lockstep.report.page import (
     table,
 )
 from lockstep.report.tables import first_beyond, verdict_text
-from lockstep.report.text import deviation, duration, metric, number, rate, words
+from lockstep.report.text import deviation, duration, metric, metric_name, number, rate
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
 
 HEAD = (
-    "framework", "final loss", "largest deviation", "first step beyond", "steps/s", "spread",
+    "framework", "last step's loss", "largest deviation", "first step beyond", "steps/s", "spread",
     "compile", "path",
 )  # fmt: skip
 
@@ -153,7 +153,7 @@ def _metrics(comparison: Comparison) -> str:
         [row.label, *(metric(n, row.metrics[n]) if n in row.metrics else "" for n in names)]
         for row in rows
     ]
-    return table(["framework", *(words(name) for name in names)], cells) if names else ""
+    return table(["framework", *(metric_name(name) for name in names)], cells) if names else ""
 
 
 def _versions(comparison: Comparison) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from lockstep.report.style import (
     new_figure,
     style,
 )
-from lockstep.report.text import words
+from lockstep.report.text import metric_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 FORMATS = (".png", ".svg")
 MAX_POINTS = 2000  # of a curve: more than a page can show
 LARGEST = 1e30
+DASHES = ("-", "--", ":")
 EPOCH_PANELS = {"loss": "loss", "perplexity": "perplexity", "accuracy": "accuracy (%)"}
 
 
@@ -92,7 +94,7 @@ def _draw_metrics(axes: Axes, history: History, kind: str) -> None:
         xs, ys = thinned(*np.array(points).T)
         marker = "o" if len(points) <= 30 else None
         axes.plot(
-            xs, ys, color=place, marker=marker, markersize=4, linewidth=1.8, label=words(name)
+            xs, ys, color=place, marker=marker, markersize=4, linewidth=1.8, label=metric_name(name)
         )
         everything = np.append(everything, ys)
     axes.locator_params(axis="x", integer=True)
@@ -103,6 +105,45 @@ def _draw_metrics(axes: Axes, history: History, kind: str) -> None:
 def _metrics_of(history: History, kind: str) -> list[str]:
     names = dict.fromkeys(name for event in history.epochs for name in event.metrics)
     return [name for name in names if name.endswith(kind)]
+
+
+def against_figure(runs: Mapping[str, History], title: str = "") -> Figure:
+    """Several runs over each other: the loss of every step, metrics of every epoch, the rates."""
+    panels = [k for k in EPOCH_PANELS if any(_metrics_of(h, k) for h in runs.values())]
+    figure = new_figure(8, 3.0 * (2 + len(panels)), title)
+    axes = figure.subplots(2 + len(panels), 1)
+    style(axes[0], "loss of every step", "step", "loss")
+    style(axes[-1], "learning rate of every step", "step", "learning rate")
+    for place, (label, history) in enumerate(runs.items()):
+        tint, dash = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
+        loss = history[:, "loss"]
+        window = smoothing_window(loss)
+        smooth = running_mean(loss, window)
+        said = label if window == 1 else f"{label} (mean of {window} steps)"
+        steps = np.arange(len(loss))
+        axes[0].plot(*thinned(steps, smooth), color=tint, linestyle=dash, label=said)
+        rates = thinned(steps, history[:, "lr"])
+        axes[-1].plot(*rates, color=tint, linestyle=dash, drawstyle="steps-post", label=label)
+        for kind, below in zip(panels, axes[1:-1], strict=True):
+            _draw_metrics_of(below, history, kind, label, tint)
+    for each in axes:
+        legend(each)
+    return figure
+
+
+def _draw_metrics_of(axes: Axes, history: History, kind: str, label: str, tint: str) -> None:
+    """One run's metrics of a kind, each with a dash of its own."""
+    style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
+    scale = 100 if kind == "accuracy" else 1
+    for name, dash in zip(_metrics_of(history, kind), DASHES, strict=False):
+        points = [
+            (e.epoch + 1, scale * e.metrics[name]) for e in history.epochs if name in e.metrics
+        ]
+        xs, ys = thinned(*np.array(points).T)
+        marker = "o" if len(points) <= 30 else None
+        axes.plot(xs, ys, color=tint, linestyle=dash, marker=marker, markersize=4,
+                  label=f"{label}: {metric_name(name)}")  # fmt: skip
+    axes.locator_params(axis="x", integer=True)
 
 
 def smoothing_window(values: np.ndarray) -> int:

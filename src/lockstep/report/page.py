@@ -144,7 +144,9 @@ def run_page(directory: RunDirectory, history: History) -> str:
     spec, status = directory.spec, directory.status
     about = f"{spec.style}, {spec.precision}, batch size {spec.batch_size}, seed {spec.seed}"
     ended = f"after {len(history):,} steps"
-    pairs = [pair for pair in run_facts(history, status) if pair[0] not in ("status", "path")]
+    pairs = [
+        pair for pair in run_facts(history, status) if pair[0] not in ("status", "path", "note")
+    ]
     caption = "Loss of every step, metrics of every epoch, and the learning rate."
     drawn = figure(lambda: run_figure(history, framework=spec.framework), "run", caption)
     return page(
@@ -155,6 +157,7 @@ def run_page(directory: RunDirectory, history: History) -> str:
         section("Curves", drawn if len(history) else ""),
         section("Epochs", _epochs(history)),
         section("Path", facts([("ran as", note) for note in history.notes])),
+        section("Notes", facts([("note", text) for text in history.remarks])),
         section("What was asked", asked(spec)),
         section("Machine", machine(directory.machine)),
     )

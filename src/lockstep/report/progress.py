@@ -20,6 +20,7 @@ from lockstep.training.events import (
     EpochCompleted,
     Event,
     ProgramCompiled,
+    RemarkMade,
     RunCompleted,
     RunDiverged,
     RunInterrupted,
@@ -114,6 +115,8 @@ class PlainProgress:
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"
                 )
+        elif isinstance(event, RemarkMade):
+            self._say(f"note: {event.text}")
         elif said := ending(event):
             self._say(said)
 
@@ -168,6 +171,8 @@ class LiveProgress:
         elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
             line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
             self._console.print(line)
+        elif isinstance(event, RemarkMade):
+            self._console.print(f"note: {event.text}", style="yellow")
         elif said := ending(event):
             self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from lockstep.report.style import FONT, SERIES, new_figure, style
+from lockstep.report.text import metric_name
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,7 +20,7 @@ def scaled_batch_figure(curves: Sequence[Curve], metric: str, title: str) -> Fig
     """A colour for each number of devices, a dash for each rule."""
     figure = new_figure(11, 4.2, title)
     by_time, by_epoch = figure.subplots(1, 2, sharey=True)
-    name = metric.replace("_", " ")
+    name = metric_name(metric)
     style(by_time, f"{name} against time", "seconds in steps", "")
     style(by_epoch, f"{name} against epochs", "epochs", "")
     colours = {

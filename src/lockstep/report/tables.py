@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Sequence
 from textwrap import indent
@@ -15,7 +16,15 @@ from rich.table import Table
 from rich.text import Text
 
 from lockstep.report.progress import is_live
-from lockstep.report.text import deviation, duration, metric, metrics_line, number, rate, words
+from lockstep.report.text import (
+    deviation,
+    duration,
+    metric,
+    metric_name,
+    metrics_line,
+    number,
+    rate,
+)
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -33,7 +42,8 @@ def console(file: TextIO | None = None) -> Console:
     file = file or sys.stdout
     if is_live(file):
         return Console(file=file, highlight=False, no_color="NO_COLOR" in os.environ or None)
-    width = max(PIPED_WIDTH, int(os.environ.get("COLUMNS") or 0))
+    asked = os.environ.get("COLUMNS", "")
+    width = max(PIPED_WIDTH, int(asked) if re.fullmatch("[0-9]{1,5}", asked) else 0)
     return Console(file=file, highlight=False, force_terminal=False, color_system=None, width=width)
 
 
@@ -63,19 +73,35 @@ def run_facts(history: History, status: str) -> list[tuple[str, str]]:
     """What a run came to: metrics, speed, and the path it took."""
     rates = sorted(history.step_rates()) if len(history) else []
     facts = [("status", status), ("steps", f"{len(history):,}")]
-    facts += [(words(name), metric(name, value)) for name, value in history.metrics.items()]
+    if len(history.frameworks) > 1:
+        facts.append(("frameworks", frameworks_line(history.frameworks, len(history))))
+    facts += [(metric_name(name), metric(name, value)) for name, value in history.metrics.items()]
     if rates:
         speed = f"{rate(rates[len(rates) // 2])} steps/s"
         facts.append(("speed", f"{speed} ({rate(rates[0])} to {rate(rates[-1])})"))
         facts.append(("time", f"{duration(history.seconds)} in steps"))
         facts.append(("compile", duration(history.compile_seconds)))
-    return facts + [("path", note) for note in history.notes]
+    facts += [("path", note) for note in history.notes]
+    return facts + [("note", text) for text in history.remarks]
+
+
+def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
+    """Which framework carried a run out to which step; `parts` say from which step each did.
+
+    >>> frameworks_line([("torch", 0), ("paddle", 80)], 160)
+    'torch to step 80, paddle to step 160'
+    """
+    ends = [*(step for _, step in parts[1:]), num_steps]
+    return ", ".join(f"{n} to step {end:,}" for (n, _), end in zip(parts, ends, strict=True))
 
 
 def print_result(result: Result, file: TextIO | None = None) -> None:
     """What a run came to, after it ended."""
     spec, out = result.spec, console(file)
     out.print(Text(f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}", "bold"))
+    if not result.ran:
+        more = "it was completed already. Give it more to do with --epochs N."
+        out.print(f"nothing was run: {more}", soft_wrap=True)
     facts = run_facts(result.history, result.status)
     if result.directory is not None:
         facts.append(("folder", str(result.directory)))
@@ -111,7 +137,7 @@ def epoch_rows(history: History) -> list[list[str]]:
         + [metric(n, e.metrics[n]) if n in e.metrics else "" for n in names]
         for e in chosen
     ]
-    return [["epoch", "step", *map(words, names)], *rows]
+    return [["epoch", "step", *map(metric_name, names)], *rows]
 
 
 def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = None) -> None:
@@ -123,7 +149,10 @@ def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = 
     left = ("run", "framework", "style", "status", "metrics")
     made = table("run", "framework", "style", "status", "steps", "metrics", left=left)
     for row in rows:
-        cells = [escape(str(row[key])) for key in ("run", "framework", "style", "status")]
+        parts = row.get("frameworks", [])
+        several = frameworks_line(parts, row["steps"]) if len(parts) > 1 else ""
+        framework = several or row["framework"]
+        cells = [escape(str(t)) for t in (row["run"], framework, row["style"], row["status"])]
         made.add_row(*cells, f"{row['steps']:,}", metrics_line(row["metrics"]))
     out.print(made)
 
@@ -168,8 +197,8 @@ def comparison_table(rows: Sequence[Row]) -> Table:
     """A row for each framework."""
     left = ("framework", "path")
     made = table(
-        "framework", "final loss", "largest deviation", "first step beyond", "steps/s", "compile",
-        "path", left=left,
+        "framework", "last step's loss", "largest deviation", "first step beyond", "steps/s",
+        "compile", "path", left=left,
     )  # fmt: skip
     for row in rows:
         made.add_row(

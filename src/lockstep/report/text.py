@@ -84,17 +84,33 @@ def metric(name: str, value: float) -> str:
     return f"{100 * value:.2f} %" if name.endswith("accuracy") else number(value)
 
 
+def metric_name(name: str) -> str:
+    """What a metric is called where people read it: which loss, over what.
+
+    >>> [metric_name(n) for n in ("loss", "train_loss", "final_train_loss", "test_accuracy")]
+    ["last batch's loss", 'train loss (epoch mean)', 'train loss (whole set)', 'test accuracy']
+    """
+    if name == "loss":
+        return "last batch's loss"
+    if name.startswith("final_train_"):  # of the weights at the end, over every example
+        return f"{words(name.removeprefix('final_'))} (whole set)"
+    # of an epoch's batches, each with the weights it met
+    return f"{words(name)} (epoch mean)" if name.startswith("train_") else words(name)
+
+
 def metrics_line(metrics: Mapping[str, float]) -> str:
     """
     >>> metrics_line({"train_loss": 0.5, "test_accuracy": 0.9})
-    'train loss 0.5000, test accuracy 90.00 %'
+    'train loss (epoch mean) 0.5000, test accuracy 90.00 %'
     """
-    return ", ".join(f"{words(name)} {metric(name, value)}" for name, value in metrics.items())
+    return ", ".join(
+        f"{metric_name(name)} {metric(name, value)}" for name, value in metrics.items()
+    )
 
 
 def words(name: str) -> str:
     """
-    >>> words("final_train_loss")
-    'final train loss'
+    >>> words("steps_per_second")
+    'steps per second'
     """
     return name.replace("_", " ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import stat
 import tomllib
 import types
 import typing
@@ -112,19 +113,62 @@ def to_toml(values: Mapping[str, Any]) -> str:
 def read(path: Path) -> dict[str, Any]:
     """A dictionary from a TOML or JSON file."""
     kind = "json" if path.suffix == ".json" else "toml"
+    text = _text(path)
     try:
-        text = path.read_text(encoding="utf-8-sig")  # an editor may have put a mark at the start
         values = json.loads(text) if kind == "json" else tomllib.loads(text)
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise InputError("file", str(path), reason, "Check the path.") from error
+    except RecursionError as error:
+        raise InputError("file", str(path), TOO_DEEP, EXAMPLE) from error
     except ValueError as error:
         problem = f"is not valid {kind}: {error}"
         raise InputError("file", str(path), problem, "Mend that line.") from error
     if not isinstance(values, dict):
-        remedy = "See `lockstep recipes NAME --json` for one."
-        raise InputError("file", str(path), "holds no table of fields", remedy)
+        raise InputError("file", str(path), "holds no table of fields", EXAMPLE)
+    if _depth(values) > DEEPEST:
+        raise InputError("file", str(path), TOO_DEEP, EXAMPLE)
     return values
+
+
+EXAMPLE = "See `lockstep recipes airfoil-linear --json` for one."
+DEEPEST = 50  # tables within tables: only schedules of schedules have more than two
+TOO_DEEP = f"has more than {DEEPEST} tables or lists within each other"
+LARGEST = 10**7  # bytes of a file; a spec has some hundreds
+
+
+def _text(path: Path) -> str:
+    """The text of a file; whatever keeps it from being read is an InputError."""
+    try:
+        facts = path.stat()
+        if not stat.S_ISREG(facts.st_mode):  # a pipe or a device might never end
+            raise InputError("file", str(path), "is not a file", "Give a TOML or JSON file.")
+        if facts.st_size > LARGEST:
+            problem = f"is larger than any description of a run ({LARGEST:,} bytes)"
+            raise InputError("file", str(path), problem, EXAMPLE)
+        content = path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or "cannot be read"
+        raise InputError("file", str(path), reason, "Check the path.") from error
+    except ValueError as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError("file", str(path), "is not a path", "Leave the NUL out.") from error
+    try:
+        return content.decode("utf-8-sig")  # an editor may have put a mark at the start
+    except UnicodeDecodeError as error:
+        problem = f"is not text in UTF-8 (byte {error.start})"
+        raise InputError("file", str(path), problem, "Save it as UTF-8.") from error
+
+
+def _depth(value: Any) -> int:
+    """How many tables and lists are within each other.
+
+    >>> _depth({"a": [1, [2]], "b": 3})
+    3
+    """
+    depth, level = 0, [value]
+    while level := [v for v in level if isinstance(v, dict | list)]:
+        depth += 1
+        level = [v for each in level for v in (each.values() if isinstance(each, dict) else each)]
+    return depth
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:

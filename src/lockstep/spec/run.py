@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,11 @@ MOST_THREADS = 4096
 ADDED = ("threads",)
 
 
+def _help(text: str) -> dict[str, str]:
+    """What the help of a command line says of a field's option."""
+    return {"help": text}
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
@@ -35,41 +40,64 @@ class RunSpec:
     with; 0 leaves that to the framework.
     """
 
-    name: str
-    data: DataPart
-    model: ModelPart
-    optimizer: OptimizerPart
-    schedule: Schedule | ReduceOnPlateau
-    schedule_per: str = "step"
-    batch_size: int = 32
-    epochs: int = 1
-    max_steps: int = 0
-    seed: int = 0
-    framework: str = "numpy"
-    devices: int = 1
-    style: str = "scratch"
-    precision: str = "float32"
-    fused: bool = True
-    evaluate: tuple[str, ...] = ()
-    evaluate_epochs: int = 1
-    checkpoint_steps: int = 0
-    threads: int = 0
+    name: str = field(metadata=_help("of the run, and the beginning of its folder's name"))
+    data: DataPart = field(metadata=_help("real, or generated on the spot (the field data.source)"))
+    model: ModelPart = field(metadata=_help("its kind: linear, mlp, lenet, gru ..."))
+    optimizer: OptimizerPart = field(metadata=_help("its kind: sgd, momentum, adam ..."))
+    schedule: Schedule | ReduceOnPlateau = field(
+        metadata=_help('e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)')
+    )
+    schedule_per: str = field(
+        default="step", metadata=_help("what the schedule counts: step or epoch")
+    )
+    batch_size: int = field(
+        default=32, metadata=_help("examples of an update, on all devices together")
+    )
+    epochs: int = field(default=1, metadata=_help("passes over the data"))
+    max_steps: int = field(default=0, metadata=_help("stop after so many updates; 0: no limit"))
+    seed: int = field(default=0, metadata=_help("of initial weights and batch order"))
+    framework: str = field(
+        default="numpy",
+        metadata=_help(
+            "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here"
+        ),
+    )
+    devices: int = field(default=1, metadata=_help("how many share every batch"))
+    style: str = field(
+        default="scratch",
+        metadata=_help("scratch: models written once for all; concise: the framework's own layers"),
+    )
+    precision: str = field(default="float32", metadata=_help("float32 or float64"))
+    fused: bool = field(
+        default=True,
+        metadata=_help("yes or no: whether faster equals of a model's parts may be used"),
+    )
+    evaluate: tuple[str, ...] = field(
+        default=(), metadata=_help("what is measured after epochs: train, test or both")
+    )
+    evaluate_epochs: int = field(default=1, metadata=_help("measure after every so many epochs"))
+    checkpoint_steps: int = field(
+        default=0, metadata=_help("save after every so many updates; 0: by the clock")
+    )
+    threads: int = field(
+        default=0, metadata=_help("each process computes with; 0: as many as the framework takes")
+    )
 
     def __post_init__(self) -> None:
         folder_name("name", self.name)
         folder_name("framework", self.framework)
-        for field, kinds in convert.PARTS.items():
-            part_of(field, getattr(self, field), kinds)
+        for name, kinds in convert.PARTS.items():
+            part_of(name, getattr(self, name), kinds)
         part_of("schedule", self.schedule, convert.KINDS)
         one_of("style", self.style, STYLES)
         one_of("precision", self.precision, PRECISIONS)
         one_of("schedule_per", self.schedule_per, UNITS)
         truth("fused", self.fused)
-        for field in ("batch_size", "epochs", "evaluate_epochs"):
-            store(self, field, whole(field, getattr(self, field)))
+        for name in ("batch_size", "epochs", "evaluate_epochs"):
+            store(self, name, whole(name, getattr(self, name)))
         store(self, "devices", whole("devices", self.devices, most=MOST_DEVICES))
-        for field in ("max_steps", "checkpoint_steps"):
-            store(self, field, whole(field, getattr(self, field), least=0))
+        for name in ("max_steps", "checkpoint_steps"):
+            store(self, name, whole(name, getattr(self, name), least=0))
         store(self, "threads", whole("threads", self.threads, least=0, most=MOST_THREADS))
         store(self, "seed", whole("seed", self.seed, least=0, most=2**63 - 1))
         store(self, "evaluate", listed("evaluate", self.evaluate, '["train"] or ["test"]'))

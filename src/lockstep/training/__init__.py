@@ -14,6 +14,7 @@ import numpy as np
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
+from lockstep.frameworks.fastest import settled
 from lockstep.frameworks.protocol import Program
 from lockstep.ops import Snapshot
 from lockstep.own_task import Own
@@ -22,6 +23,7 @@ from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints, group
+from lockstep.training.completed import completed_before
 from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
@@ -52,6 +54,7 @@ def train(
 ) -> Result:
     """Carry out a run. With `out`, everything about it is kept in that folder.
 
+    The framework "fastest" is the fastest of those usable here, and the result's spec names it.
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
     the weights drawn from the seed. A framework that is not installed here runs in its own
@@ -59,6 +62,7 @@ def train(
     its own (always with `launch` "processes"): both are out of reach of callbacks. With `go_on`, a
     run that `out` holds already is gone on with.
     """
+    spec = settled(spec)
     registry.check_known(spec.framework)
     out = Path(out) if out is not None and not group.follows(spec) else None  # rank 0 writes
     held = out if go_on and out is not None and (out / "spec.toml").is_file() else None
@@ -99,14 +103,17 @@ def resume(
 ) -> Result:
     """Go on with a run at the exact step of its last checkpoint; from the start if it has none.
 
-    `spec` continues it under changed settings: another framework, more devices or epochs.
+    `spec` continues it under changed settings: another framework, more devices or epochs. A run
+    that has nothing left to do is left as it is: the result's `ran` is False.
     """
     directory = find(run)
     before = directory.spec
-    spec = spec or before
+    spec = settled(spec or before)
     registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
+    if done := completed_before(directory, spec, own):
+        return done
     if processes := group.processes_needed(spec, launch):
         refuse_callbacks(callbacks)
         return resume_elsewhere(directory, own, spec, listeners, event_steps, processes)
@@ -198,7 +205,8 @@ def _carry_out(
     try:
         # what is not finite is found by looking at the loss, and told once
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
+            outline = {**task.facts, "framework": spec.framework}
+            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
             if not facts:
                 run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))

@@ -65,10 +65,10 @@ class RunDirectory:
     def machine(self) -> dict[str, Any]:
         """Where and with what it ran; {} if that cannot be read."""
         try:
-            facts: dict[str, Any] = json.loads((self.path / "machine.json").read_text())
-        except (OSError, ValueError):
+            facts = json.loads((self.path / "machine.json").read_text())
+        except (OSError, ValueError, RecursionError):
             return {}
-        return facts
+        return facts if isinstance(facts, dict) else {}
 
     def record_machine(self, facts: dict[str, Any]) -> None:
         """Write where and with what it runs."""

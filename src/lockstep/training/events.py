@@ -13,7 +13,10 @@ from lockstep.files import spelled
 
 @dataclass(frozen=True)
 class RunStarted:
-    """The run's outline: where it begins (0, or the checkpoint's step) and where it ends."""
+    """The run's outline: where it begins (0, or the checkpoint's step) and where it ends.
+
+    `facts` are those of the data, and the `framework` that carries it out from here on.
+    """
 
     step: int
     num_steps: int
@@ -64,6 +67,14 @@ class LearningRateSet:
 
 
 @dataclass(frozen=True)
+class RemarkMade:
+    """Something about the run that a person should know, in a sentence."""
+
+    step: int
+    text: str
+
+
+@dataclass(frozen=True)
 class CheckpointSaved:
     step: int
     path: str
@@ -96,6 +107,7 @@ Event = (
     | StepsCompleted
     | EpochCompleted
     | LearningRateSet
+    | RemarkMade
     | CheckpointSaved
     | RunDiverged
     | RunInterrupted

@@ -9,7 +9,14 @@ from typing import Any
 import numpy as np
 
 from lockstep.errors import unknown
-from lockstep.training.events import EpochCompleted, Event, ProgramCompiled, StepsCompleted
+from lockstep.training.events import (
+    EpochCompleted,
+    Event,
+    ProgramCompiled,
+    RemarkMade,
+    RunStarted,
+    StepsCompleted,
+)
 
 COLUMNS = ("loss", "grad_norm", "lr", "epoch", "batch")
 _Call = tuple[int, int, float]  # step, how many, seconds
@@ -30,6 +37,8 @@ class History:
         self.epochs: list[EpochCompleted] = []
         self.compile_seconds = 0.0
         self.notes: list[str] = []
+        self.remarks: list[str] = []
+        self.frameworks: list[tuple[str, int]] = []  # that carried the run out, from which step on
         for event in events:
             self(event)
 
@@ -53,8 +62,18 @@ class History:
             while self.epochs and self.epochs[-1].epoch >= event.epoch:
                 self.epochs.pop()
             self.epochs.append(event)
+        elif isinstance(event, RunStarted) and "framework" in event.facts:
+            self._begin_in(event.facts["framework"], event.step)
+        elif isinstance(event, RemarkMade) and event.text not in self.remarks:
+            self.remarks.append(event.text)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
+
+    def _begin_in(self, framework: str, step: int) -> None:
+        while self.frameworks and self.frameworks[-1][1] >= step:  # it came to nothing
+            self.frameworks.pop()
+        if not self.frameworks or self.frameworks[-1][0] != framework:
+            self.frameworks.append((framework, step))
 
     def __len__(self) -> int:
         return len(self._columns["loss"])

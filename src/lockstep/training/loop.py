@@ -9,7 +9,13 @@ import numpy as np
 from lockstep.data.plans import batch_numbers
 from lockstep.training.divergence import keep_last_good
 from lockstep.training.evaluation import broken_loss, epoch_metrics, watched
-from lockstep.training.events import EpochCompleted, RunCompleted, RunInterrupted, StepsCompleted
+from lockstep.training.events import (
+    EpochCompleted,
+    RemarkMade,
+    RunCompleted,
+    RunInterrupted,
+    StepsCompleted,
+)
 from lockstep.training.run import EpochSums, Training
 
 
@@ -29,6 +35,7 @@ def _epoch(run: Training, epoch: int) -> None:
     batch = run.step - epoch * run.steps_per_epoch
     if batch == 0:
         run.state, run.sums = run.program.restart_carry(run.state), EpochSums()
+        _mind_zero_rate(run, epoch)
     for block in run.task.plan.epoch(epoch):
         start = min(batch, len(block))
         batch -= start
@@ -38,6 +45,13 @@ def _epoch(run: Training, epoch: int) -> None:
             start += len(rows)
     if run.step == run.epoch_end and run.goes_on():
         _end_epoch(run, epoch)
+
+
+def _mind_zero_rate(run: Training, epoch: int) -> None:
+    """Say so at the first of several epochs in which the rate is 0 from end to end."""
+    if run.stays_at_zero(epoch) and not (epoch and run.stays_at_zero(epoch - 1)):
+        text = f"the learning rate is 0 in every step of epoch {epoch + 1}: no weight changes there"
+        run.emit(RemarkMade(run.step, text))
 
 
 def _end_epoch(run: Training, epoch: int) -> None:

@@ -27,6 +27,7 @@ class Result:
     snapshot: Snapshot
     status: str
     directory: Path | None = None
+    ran: bool = True  # False: it was completed before, and nothing was done
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -47,12 +48,16 @@ class Result:
             "framework": self.spec.framework,
             "hash": self.spec.hash,
             "status": self.status,
+            "ran": self.ran,
+            "frameworks": [[name, step] for name, step in self.history.frameworks],
             "steps": len(self.history),
             "metrics": self.metrics,
+            "last_batch_loss": self.metrics.get("loss"),  # metrics.loss by a clearer name
             "seconds": self.history.seconds,
             "compile_seconds": self.history.compile_seconds,
             "steps_per_second": float(np.median(rates)) if len(rates) else None,
             "notes": self.history.notes,
+            "remarks": self.history.remarks,
         }
 
     def plot(self, path: str | Path | None = None) -> Figure:

@@ -103,6 +103,15 @@ class Training:
         self.rates.set_by_hand(lr)
         self.emit(LearningRateSet(self.step, lr))
 
+    def stays_at_zero(self, epoch: int) -> bool:
+        """Whether the rate of every step of an epoch is 0, as far as can be known before it."""
+        first = epoch * self.steps_per_epoch
+        count = min(self.steps_per_epoch, self.num_steps - first)
+        # the first alone is nearly always enough to know
+        return not (
+            self.rates.lrs(first, 1, epoch).any() or self.rates.lrs(first, count, epoch).any()
+        )
+
     def stop(self) -> None:
         """End the run after the event at hand; it can be resumed."""
         self.stopped = True

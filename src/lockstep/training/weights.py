@@ -21,6 +21,12 @@ from lockstep.training.arrays import from_file, to_bytes
 from lockstep.training.directory import find
 
 CANONICAL = "lockstep"
+# what to do about a GRU that resets before the product, in a framework whose layer does not
+SAVED = (
+    "Write the layout of tensorflow, jax or lockstep (--to lockstep), "
+    "or train with --model.reset after and convert that run."
+)
+LOADED = "Give --model.reset after: the GRU of such a file resets after the product."
 
 
 def trained_weights(run: str | Path) -> Arrays:
@@ -38,7 +44,9 @@ def trained_weights(run: str | Path) -> Arrays:
 def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = CANONICAL) -> Path:
     """Write canonical weights to `path` in the layout of a framework."""
     facts = {"layout": layout, "model": type(model).__name__}
-    content = to_bytes(_layout(layout, model).to_native(weights), {"lockstep": json.dumps(facts)})
+    content = to_bytes(
+        _layout(layout, model, SAVED).to_native(weights), {"lockstep": json.dumps(facts)}
+    )
     return write_whole(Path(path), content)
 
 
@@ -50,7 +58,7 @@ def load_weights(path: str | Path, model: Model, layout: str = CANONICAL) -> Arr
         problem = f"cannot be read as safetensors ({error})"
         raise InputError("file", str(path), problem, "Check the path and the format.") from error
     shapes = {n: w.shape for n, w in model.initial_weights(0).items()}
-    way = _layout(layout, model)
+    way = _layout(layout, model, LOADED)
     native = {n: w.shape for n, w in way.to_native(model.initial_weights(0)).items()}
     for name in dict.fromkeys([*native, *arrays]):
         wanted = native.get(name, "no such array")
@@ -62,5 +70,13 @@ def load_weights(path: str | Path, model: Model, layout: str = CANONICAL) -> Arr
     return {name: canonical[name] for name in shapes}  # in the model's order
 
 
-def _layout(name: str, model: Model) -> Layout:
-    return Layout() if name == CANONICAL else registry.layout(name, model)
+def _layout(name: str, model: Model, reset_remedy: str) -> Layout:
+    """The layout of that name; `reset_remedy` is what to do about a GRU that the framework's layer
+    cannot be."""
+    if name == CANONICAL:
+        return Layout()
+    try:
+        return registry.layout(name, model)
+    except InputError as error:  # its remedy is for training, not for files
+        remedy = reset_remedy if error.field == "model.reset" else "Use the layout lockstep."
+        raise InputError(error.field, error.value, error.problem, remedy) from error

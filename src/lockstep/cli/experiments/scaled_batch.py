@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.cli.option_values import add_figure_option, check_figure, device_counts, words
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.cli.run_options import add_run_options, spec_from, tell_framework
 
 if TYPE_CHECKING:
     from lockstep.experiments.scaled_batch import Curve, Question
@@ -21,7 +21,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "Trains a recipe on k devices with k times the batch, its learning rate multiplied by a "
         "rule (none, linear, square_root), and compares accuracy against the time spent in steps."
     )
-    add_run_options(parser, devices=False)
+    add_run_options(parser, ["devices"])
     add = parser.add_argument
     add("--devices", default="1,2", metavar="LIST", help="how many (default: %(default)s)")
     add("--rules", default="none,linear,square_root", metavar="LIST", help="default: all three")
@@ -38,6 +38,7 @@ def _run(args: argparse.Namespace) -> int:
     asked = _asked(args)
     metric = metric_of(asked.spec)
     check_figure(args.figure)
+    tell_framework(args)
     with work_progress("scaled batch", sys.stderr) as tell:
         curves = run(asked, lambda what, done: tell(done, what))
     if args.json:
@@ -67,8 +68,9 @@ def _asked(args: argparse.Namespace) -> Question:
 
 def _print(curves: list[Curve], metric: str) -> None:
     from lockstep.report.tables import console, table
+    from lockstep.report.text import metric_name
 
-    made = table(*COLUMNS[:-2], metric.replace("_", " "), COLUMNS[-1], left=("rule", "ended"))
+    made = table(*COLUMNS[:-2], metric_name(metric), COLUMNS[-1], left=("rule", "ended"))
     for curve in curves:
         last = curve.values[-1] if curve.values else float("nan")
         value = f"{last:.2%}" if metric.endswith("accuracy") else f"{last:.4f}"

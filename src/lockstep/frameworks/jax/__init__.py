@@ -1,1 +1,3 @@
 """JAX. The adapter is in adapter.py; nothing here imports the framework."""
+
+LAYERS = "flax"

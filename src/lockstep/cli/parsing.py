@@ -1,0 +1,57 @@
+"""How words of a command line are read, beyond what argparse does by itself."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+
+class Parser(argparse.ArgumentParser):
+    """Tells a mistake in one line, and keeps the abbreviations of the options marked `common`:
+    `--e 3` stays --epochs when a rarer option begins with the same letters."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(2, f"lockstep: {message}. See `{self.prog} --help`.\n")
+
+    def _get_option_tuples(self, option_string: str) -> list[Any]:
+        found: list[Any] = super()._get_option_tuples(option_string)
+        return [match for match in found if not getattr(match[0], "rare", False)] or found
+
+
+def spelled_with_hyphens(argv: Sequence[str]) -> list[str]:
+    """Options in the spelling of the parser: fields may be written as Python names them. A dotted
+    name is left alone, and so is what stands behind `--`.
+
+    >>> spelled_with_hyphens(["--batch_size=3", "--model.num_hiddens", "a_b"])
+    ['--batch-size=3', '--model.num_hiddens', 'a_b']
+    """
+    words = list(argv)
+    end = words.index("--") if "--" in words else len(words)
+    for index, word in enumerate(words[:end]):
+        name, equals, value = word.partition("=")
+        if name.startswith("--") and "." not in name:
+            words[index] = name.replace("_", "-") + equals + value
+    return words
+
+
+def split_fields(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words, and apart from them the dotted fields with their values, wherever they stand:
+    argparse would take the value of an option it does not know for the recipe.
+
+    >>> split_fields(["train", "--model.num_hiddens", "64", "timemachine-gru"])
+    (['train', 'timemachine-gru'], ['--model.num_hiddens', '64'])
+    """
+    words: list[str] = []
+    fields: list[str] = []
+    items = list(argv)
+    while items:
+        item = items.pop(0)
+        name, equals, _ = item.partition("=")
+        if not (name.startswith("--") and "." in name):
+            words.append(item)
+            continue
+        fields.append(item)
+        if not equals and items and not items[0].startswith("--"):
+            fields.append(items.pop(0))
+    return words, fields
