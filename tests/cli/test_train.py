@@ -13,6 +13,7 @@ from lockstep import recipes
 from lockstep.frameworks import registry
 from lockstep.schedules import constant, cosine
 from lockstep.spec import GRU, SGD, Adam, AdamW, RunSpec, TimeMachine
+from lockstep.training.directory import RunDirectory
 
 from .conftest import SMALL_TEXT, Command
 
@@ -93,9 +94,8 @@ def test_the_chapters_schedule(lockstep: Command) -> None:
     assert done.code == 0, done.err
     shown = lockstep("show", "run", "--json").json
     assert shown["spec"]["schedule"]["schedule"]["steps"] == 15
-    events = [json.loads(line) for line in Path("run/events.jsonl").read_text().splitlines()]
-    rates = [lr for event in events if event["event"] == "StepsCompleted" for lr in event["lr"]]
-    assert rates == pytest.approx([0, 0, 0.06, 0.06, 0.12, 0.12])
+    rates = RunDirectory(Path("run")).history()[:, "lr"]
+    assert rates.tolist() == pytest.approx([0, 0, 0.06, 0.06, 0.12, 0.12])
 
 
 # --- files ----------------------------------------------------------------------------------------

@@ -62,7 +62,10 @@ def _runs(args: argparse.Namespace) -> int:
 def _row(directory: Any) -> dict[str, Any]:
     """A run's outline; one that cannot be read is listed as such and hides no other."""
     try:
-        return _outline(directory)
+        outline = _outline(directory)
+        for line in outline.pop("damage"):
+            print(f"lockstep: {line}", file=sys.stderr)
+        return outline
     except LockstepError as error:
         print(f"lockstep: {error}", file=sys.stderr)
         blank = {"framework": "", "style": "", "status": "unreadable", "steps": 0, "metrics": {}}
@@ -70,10 +73,8 @@ def _row(directory: Any) -> dict[str, Any]:
 
 
 def _outline(directory: Any) -> dict[str, Any]:
-    from lockstep.training.history import History
-
     spec = directory.spec
-    history = History(directory.events())
+    history = directory.history()
     return {
         "run": directory.path.name,
         "framework": spec.framework,
@@ -81,6 +82,7 @@ def _outline(directory: Any) -> dict[str, Any]:
         "status": directory.status,
         "steps": len(history),
         "metrics": history.metrics,
+        "damage": history.damage,
     }
 
 
@@ -88,7 +90,6 @@ def _show(args: argparse.Namespace) -> int:
     from lockstep.report import terminal
     from lockstep.spec import diff
     from lockstep.training.directory import find
-    from lockstep.training.history import History
 
     directory = find(args.run)
     if args.against:
@@ -98,7 +99,7 @@ def _show(args: argparse.Namespace) -> int:
         else:
             terminal.print_diff(rows)
         return 0
-    history = History(directory.events())
+    history = directory.history()
     notes = sys.stderr if args.json else sys.stdout  # JSON stands alone
     if args.json:
         print_json(_outline(directory) | {"spec": directory.spec.to_dict()})

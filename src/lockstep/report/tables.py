@@ -69,7 +69,8 @@ def run_facts(history: History, status: str) -> list[tuple[str, str]]:
         facts.append(("speed", f"{speed} ({rate(rates[0])} to {rate(rates[-1])})"))
         facts.append(("time", f"{duration(history.seconds)} in steps"))
         facts.append(("compile", duration(history.compile_seconds)))
-    return facts + [("path", note) for note in history.notes]
+    facts += [("path", note) for note in history.notes]
+    return facts + [("damage", line) for line in history.damage]
 
 
 def print_result(result: Result, file: TextIO | None = None) -> None:

@@ -21,7 +21,7 @@ from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints, group
-from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
+from lockstep.training.directory import RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
 from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
 from lockstep.training.history import History
@@ -82,7 +82,7 @@ def train(
     directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
     with directory.taken():
         if held:
-            directory.cut_log(facts.get("log_size", 0))
+            directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
         return _carry_out(ready, collective, directory, facts, start, hearing)
 
 
@@ -120,7 +120,7 @@ def resume(
         ready = _make_ready(spec, own)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
-        directory.cut_log(facts.get("log_size", 0))
+        directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
         return _carry_out(ready, collective, directory, facts, snapshot, hearing)
 
 
@@ -166,8 +166,8 @@ def _carry_out(
     if snapshot is not None:
         _require_fitting(snapshot, initial)
     state = program.load(snapshot or initial)
-    history = History(directory.events() if directory and facts else ())
-    log = EventLog(directory) if directory else None
+    log = directory.open_log(facts.get("step", 0)) if directory else None
+    history = History()  # that of a folder is read from it at the end
 
     def save(run: Training, saved: Snapshot) -> None:
         if directory is not None and log is not None:
@@ -181,7 +181,7 @@ def _carry_out(
         program=program,
         state=state,
         rates=Rates(spec.schedule, spec.schedule_per, facts.get("rates")),
-        listeners=[*([log] if log else []), history, *hearing.listeners],
+        listeners=[log or history, *hearing.listeners],
         save_snapshot=save,
         step=facts.get("step", 0),
         epochs_ended=facts.get("epochs_ended", 0),
@@ -208,6 +208,8 @@ def _carry_out(
         if log is not None:
             log.close()
     path = directory.path if directory else None
+    if directory is not None:
+        history = directory.history()
     return Result(spec, task, history, program.dump(run.state), run.status, path)
 
 

@@ -24,7 +24,6 @@ from lockstep.task import Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event
-from lockstep.training.history import History
 from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own
@@ -137,7 +136,7 @@ def _follow(
         raise LockstepError(
             f"run = {str(directory.path)!r}: the worker left no checkpoint. See its worker.log."
         )
-    history = History(directory.events())
+    history = directory.history()
     return Result(spec, task, history, checkpoints.load(path)[0], directory.status, directory.path)
 
 

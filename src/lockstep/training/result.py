@@ -53,6 +53,7 @@ class Result:
             "compile_seconds": self.history.compile_seconds,
             "steps_per_second": float(np.median(rates)) if len(rates) else None,
             "notes": self.history.notes,
+            "damage": self.history.damage,
         }
 
     def plot(self, path: str | Path | None = None) -> Figure:
