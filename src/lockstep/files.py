@@ -31,7 +31,7 @@ def write_whole(path: Path, content: bytes, elsewhere: str = "choose another fol
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             _write_synced(temporary, content)
-            os.replace(temporary, path)
+            temporary.replace(path)
         finally:
             with contextlib.suppress(OSError):  # a leftover is ignored; the first error counts
                 temporary.unlink(missing_ok=True)

@@ -273,7 +273,14 @@ def test_two_checkpoints_are_kept_and_none_of_a_path_given_up(tmp_path: Path) ->
 def test_nothing_in_a_run_directory_is_pickled(tmp_path: Path) -> None:
     stopped(tmp_path / "run")
     files = {path.suffix for path in (tmp_path / "run").rglob("*") if path.is_file()}
-    assert files == {".toml", ".json", ".jsonl", ".bin", ".safetensors", ""}  # "": the lock, a number
+    assert files == {
+        ".toml",
+        ".json",
+        ".jsonl",
+        ".bin",
+        ".safetensors",
+        "",
+    }  # "": the lock, a number
     assert json.loads((tmp_path / "run" / "machine.json").read_text())["framework"] == "numpy"
 
 

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.output import print_notes
+from lockstep.cli.run_options import add_strict_option
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="a .safetensors file")
     parser.add_argument("--from", dest="layout", metavar="LAYOUT", help="whose layout a file has")
     parser.add_argument("--model", metavar="RECIPE", help="recipe or TOML file of its model")
+    add_strict_option(parser)
     parser.set_defaults(handler=_convert, takes_fields=True)
 
 
@@ -44,13 +47,15 @@ def _convert(args: argparse.Namespace) -> int:
 def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
     from lockstep.assemble import model_of
     from lockstep.training.directory import find
-    from lockstep.training.weights import trained_weights
+    from lockstep.training.weights import trained
 
     if Path(args.source).suffix == ".safetensors":
         raise InputError("from", None, "is missing for a file", "Say whose layout: --from torch.")
     if args.rest:
         raise InputError(args.rest[0], None, "is the run's to say", "Leave it out.")
-    return trained_weights(args.source), model_of(find(args.source).spec)
+    found = trained(args.source, strict=args.strict)
+    print_notes(found.notes)
+    return found.weights, model_of(find(args.source).spec)
 
 
 def _from_file(args: argparse.Namespace) -> tuple[Arrays, Model]:

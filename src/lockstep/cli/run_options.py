@@ -39,6 +39,15 @@ def add_run_options(
     add_field_options(parser, framework=framework, devices=devices)
 
 
+def add_strict_option(parser: argparse.ArgumentParser) -> None:
+    """What to do about a damaged checkpoint."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse a damaged checkpoint (default: the one before)",
+    )
+
+
 def add_field_options(
     parser: argparse.ArgumentParser, *, framework: bool = True, devices: bool = True
 ) -> None:

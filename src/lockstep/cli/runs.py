@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from lockstep.cli.output import print_json
-from lockstep.cli.run_options import RUN
+from lockstep.cli.output import print_json, print_notes
+from lockstep.cli.run_options import RUN, add_strict_option
 from lockstep.errors import LockstepError
 from lockstep.files import disk_error
 
@@ -44,6 +44,7 @@ def register(subparsers: Any) -> None:
     generate.add_argument(
         "--num", type=int, default=50, metavar="N", help="symbols to add (default: %(default)s)"
     )
+    add_strict_option(generate)
     generate.set_defaults(handler=_generate)
 
 
@@ -89,6 +90,7 @@ def _outline(directory: Any) -> dict[str, Any]:
 def _show(args: argparse.Namespace) -> int:
     from lockstep.report import terminal
     from lockstep.spec import diff
+    from lockstep.training import checkpoints
     from lockstep.training.directory import find
 
     directory = find(args.run)
@@ -100,9 +102,11 @@ def _show(args: argparse.Namespace) -> int:
             terminal.print_diff(rows)
         return 0
     history = directory.history()
+    history.damage += checkpoints.damaged(directory.checkpoint_folder)
     notes = sys.stderr if args.json else sys.stdout  # JSON stands alone
     if args.json:
-        print_json(_outline(directory) | {"spec": directory.spec.to_dict()})
+        outline = _outline(directory) | {"damage": history.damage}
+        print_json(outline | {"spec": directory.spec.to_dict()})
     else:
         terminal.print_run(directory, history)
     if args.figure is not None:
@@ -122,11 +126,12 @@ def _generate(args: argparse.Namespace) -> int:
     from lockstep.assemble import assemble
     from lockstep.training.directory import find
     from lockstep.training.generate import generate
-    from lockstep.training.weights import trained_weights
+    from lockstep.training.weights import trained
 
     directory = find(args.run)
-    weights = trained_weights(directory.path)
-    text = generate(assemble(directory.spec), weights, args.prefix, args.num)
+    found = trained(directory.path, strict=args.strict)
+    print_notes(found.notes)
+    text = generate(assemble(directory.spec), found.weights, args.prefix, args.num)
     kept = directory.path / "generated.txt"
     try:
         with kept.open("a") as file:

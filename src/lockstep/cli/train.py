@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.launching import add_launch_options, run_torchrun
 from lockstep.cli.output import print_json
-from lockstep.cli.run_options import RUN, add_field_options, add_run_options, changed, spec_from
+from lockstep.cli.run_options import (
+    RUN,
+    add_field_options,
+    add_run_options,
+    add_strict_option,
+    changed,
+    spec_from,
+)
 from lockstep.errors import InputError
 from lockstep.parallel import ranks
 
@@ -44,6 +51,7 @@ def register(subparsers: Any) -> None:
     )
     resume.add_argument("run", metavar="RUN", help=RUN)
     add_field_options(resume)
+    add_strict_option(resume)
     add_launch_options(resume)
     _add_output_options(resume)
     resume.set_defaults(handler=_resume)
@@ -89,7 +97,9 @@ def _resume(args: argparse.Namespace) -> int:
     if args.launch == "torchrun" and place is None:
         return run_torchrun(args, spec, directory.path)
     with _progress(args) as listeners:
-        result = resume(directory.path, spec=spec, listeners=listeners, launch=args.launch)
+        result = resume(
+            directory.path, spec=spec, listeners=listeners, launch=args.launch, strict=args.strict
+        )
     return _tell(result, args, place)
 
 

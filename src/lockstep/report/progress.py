@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from lockstep.report.text import duration, lr, metrics_line, number, rate
 from lockstep.training.events import (
+    CheckpointSkipped,
     EpochCompleted,
     Event,
     ProgramCompiled,
@@ -25,6 +26,7 @@ from lockstep.training.events import (
     RunInterrupted,
     RunStarted,
     StepsCompleted,
+    skipped,
 )
 
 EPOCH_LINES = 20  # of a run, at most about so many
@@ -114,6 +116,8 @@ class PlainProgress:
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"
                 )
+        elif isinstance(event, CheckpointSkipped):
+            self._say(skipped(event))
         elif said := ending(event):
             self._say(said)
 
@@ -168,6 +172,8 @@ class LiveProgress:
         elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
             line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
             self._console.print(line)
+        elif isinstance(event, CheckpointSkipped):
+            self._console.print(skipped(event), style="yellow", markup=False)
         elif said := ending(event):
             self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")

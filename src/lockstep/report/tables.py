@@ -88,7 +88,10 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
     spec, out = directory.spec, console(file)
     out.print(Text(directory.path.name, "bold"))
     out.print(Text(indent(spec.to_toml().strip(), "  "), "dim"))
-    out.print(facts_table(run_facts(history, directory.status)))
+    facts = run_facts(history, directory.status)
+    if (step := directory.saved_step) is not None:
+        facts.insert(1, ("saved", f"the state after {step:,} steps"))
+    out.print(facts_table(facts))
     if history.epochs:
         out.print(epoch_table(history))
 

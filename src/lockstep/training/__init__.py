@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
+from lockstep.files import DiskError
 from lockstep.frameworks import registry
 from lockstep.frameworks.protocol import Program, Snapshot
 from lockstep.own_task import Own
@@ -21,9 +24,16 @@ from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints, group
+from lockstep.training.checkpoints import Found
 from lockstep.training.directory import RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
-from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
+from lockstep.training.events import (
+    CheckpointSaved,
+    CheckpointSkipped,
+    Event,
+    ProgramCompiled,
+    RunStarted,
+)
 from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
@@ -70,9 +80,9 @@ def train(
         return train_elsewhere(spec, own, out, listeners, event_steps, start, processes)
     collective = group.join(spec)
     facts: dict[str, Any] = {}
+    found = checkpoints.newest_whole(held / "checkpoints") if held else Found()
     if go_on:
-        path = checkpoints.newest(held / "checkpoints") if held else None
-        saved, facts = group.shared_checkpoint(collective, path)
+        saved, facts = group.shared_checkpoint(collective, found)
         start = saved or start
     ready = _make_ready(spec, own)
     hearing = _Hearing(callbacks, listeners, event_steps)
@@ -80,10 +90,11 @@ def train(
         return _carry_out(ready, collective, None, facts, start, hearing)
     machine = machine_facts(registry.get(spec.framework))
     directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
-    with directory.taken():
+    with directory.taken(), _resumable(directory):
         if held:
             directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
-        return _carry_out(ready, collective, directory, facts, start, hearing)
+        skipped = found.damaged
+        return _carry_out(ready, collective, directory, facts, start, hearing, skipped)
 
 
 def resume(
@@ -95,10 +106,13 @@ def resume(
     listeners: Iterable[Listener] = (),
     event_steps: int = 0,
     launch: str = "auto",
+    strict: bool = False,
 ) -> Result:
     """Go on with a run at the exact step of its last checkpoint; from the start if it has none.
 
-    `spec` continues it under changed settings: another framework, more devices or epochs.
+    `spec` continues it under changed settings: another framework, more devices or epochs. A
+    checkpoint that is damaged is skipped for the one before, with an event that says so; with
+    `strict` it is an error.
     """
     directory = find(run)
     before = directory.spec
@@ -108,20 +122,30 @@ def resume(
     own = own or load_own(directory.path, spec)
     if processes := group.processes_needed(spec, launch):
         refuse_callbacks(callbacks)
-        return resume_elsewhere(directory, own, spec, listeners, event_steps, processes)
+        return resume_elsewhere(directory, own, spec, listeners, event_steps, processes, strict)
     collective = group.join(spec)
     hearing = _Hearing(callbacks, listeners, event_steps)
     if collective.rank:
-        snapshot, facts = group.shared_checkpoint(collective, None)
+        snapshot, facts = group.shared_checkpoint(collective, Found())
         return _carry_out(_make_ready(spec, own), collective, None, facts, snapshot, hearing)
-    with directory.taken():
-        path = checkpoints.newest(directory.checkpoint_folder)
-        snapshot, facts = group.shared_checkpoint(collective, path)
+    with directory.taken(), _resumable(directory):
+        found = checkpoints.newest_whole(directory.checkpoint_folder, strict=strict)
+        snapshot, facts = group.shared_checkpoint(collective, found)
         ready = _make_ready(spec, own)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
         directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
-        return _carry_out(ready, collective, directory, facts, snapshot, hearing)
+        skipped = found.damaged
+        return _carry_out(ready, collective, directory, facts, snapshot, hearing, skipped)
+
+
+@contextmanager
+def _resumable(directory: RunDirectory) -> Iterator[None]:
+    """A disk that does not take the run is told with the way to go on."""
+    try:
+        yield
+    except DiskError as error:
+        raise DiskError(f"{error} Then: lockstep resume {directory.path}") from error
 
 
 @dataclass(frozen=True)
@@ -159,6 +183,7 @@ def _carry_out(
     facts: dict[str, Any],
     snapshot: Snapshot | None,
     hearing: _Hearing,
+    skipped: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     spec, task, program = ready.spec, ready.task, ready.program
     begin = time.perf_counter()
@@ -198,6 +223,8 @@ def _carry_out(
         # what is not finite is found by looking at the loss, and told once
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, dict(task.facts)))
+            for name, problem in skipped.items():
+                run.emit(CheckpointSkipped(name, problem, run.step))
             if not facts:
                 run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))

@@ -21,7 +21,7 @@ from lockstep.errors import RunDirectoryError
 from lockstep.files import disk_error, write_whole
 from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
-from lockstep.training import log
+from lockstep.training import checkpoints
 from lockstep.training.events import (
     Event,
     RunCompleted,
@@ -31,11 +31,14 @@ from lockstep.training.events import (
     StepsCompleted,
 )
 from lockstep.training.history import History
+from lockstep.training.log import ENDINGS, EventLog, cut, read
 from lockstep.training.own_arrays import save_own
 from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
+
+STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
 
 class RunDirectory:
@@ -128,13 +131,13 @@ class RunDirectory:
                 raise disk_error(path, error) from error
             yield
 
-    def open_log(self, step: int) -> log.EventLog:
+    def open_log(self, step: int) -> EventLog:
         """The log, to go on at `step`."""
-        return log.EventLog(self.log, self.steps, step)
+        return EventLog(self.log, self.steps, step)
 
     def cut_log(self, size: int, step: int) -> None:
         """Forget events after the checkpoint of `step`: they will happen again."""
-        log.cut(self.log, size, step)
+        cut(self.log, size, step)
 
     def events(self, damage: list[str] | None = None) -> Iterator[Event]:
         """The events so far; a last line cut off by a kill is left out.
@@ -142,7 +145,7 @@ class RunDirectory:
         A line that cannot be read is an error; with `damage` it is left out and described there.
         What every step has is not among them, but in logs of version 0.1: see `history`.
         """
-        return log.read(self.log, damage)
+        return read(self.log, damage)
 
     def history(self) -> History:
         """What is recorded of the run; `history.damage` describes what cannot be read."""
@@ -173,14 +176,34 @@ class RunDirectory:
                 yield event
 
     @property
+    def saved_step(self) -> int | None:
+        """The step of the newest whole checkpoint; None if there is none."""
+        try:
+            found = checkpoints.newest_whole(self.checkpoint_folder)
+        except RunDirectoryError:
+            return None
+        return None if found.path is None else int(found.facts.get("step", 0))
+
+    @property
     def status(self) -> str:
-        """completed, diverged, interrupted or unfinished."""
-        names = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
-        status = "unfinished"
+        """completed, diverged, interrupted or unfinished.
+
+        A run has ended as its log says if the state it ended with is there, whole.
+        """
+        ending: RunCompleted | RunDiverged | RunInterrupted | None = None
         for event in self.events([]):
-            again = isinstance(event, RunStarted | StepsCompleted)
-            status = names.get(type(event), "unfinished" if again else status)
-        return status
+            if isinstance(event, ENDINGS):
+                ending = event
+            elif isinstance(event, RunStarted | StepsCompleted):
+                ending = None
+        if ending is None:
+            return "unfinished"
+        step = ending.kept if isinstance(ending, RunDiverged) else ending.step
+        try:
+            checkpoints.load(checkpoints.path_of(self.checkpoint_folder, step))
+        except RunDirectoryError:
+            return "unfinished"
+        return STATUS[type(ending)]
 
 
 def _write_facts(path: Path, facts: dict[str, Any]) -> None:

@@ -73,11 +73,12 @@ def resume_elsewhere(
     listeners: Iterable[Listener],
     event_steps: int,
     num_processes: int,
+    strict: bool = False,
 ) -> Result:
     """Go on with a run in the interpreter of its framework."""
     python, task = environments.interpreter(spec.framework), _task(spec, own)
     try:
-        return _follow(directory, spec, task, python, listeners, event_steps, num_processes)
+        return _follow(directory, spec, task, python, listeners, event_steps, num_processes, strict)
     except WorkerError as error:
         raise _told(error) from error
 
@@ -114,6 +115,7 @@ def _follow(
     listeners: Iterable[Listener],
     event_steps: int,
     num_processes: int,
+    strict: bool = False,
 ) -> Result:
     hear = list(listeners)
     events = follow(
@@ -126,6 +128,7 @@ def _follow(
         spec=spec,
         forward_interrupts=True,
         num_processes=num_processes,
+        strict=strict,
     )
     with closing(events):
         for event in events:

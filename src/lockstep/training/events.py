@@ -92,6 +92,15 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True)
+class CheckpointSkipped:
+    """A checkpoint is damaged; the run goes on from the one of `step`."""
+
+    path: str
+    problem: str
+    step: int
+
+
+@dataclass(frozen=True)
 class RunDiverged:
     """The loss of `step` was not finite after an update with `lr`; the state at `kept` is saved."""
 
@@ -119,11 +128,18 @@ Event = (
     | EpochCompleted
     | LearningRateSet
     | CheckpointSaved
+    | CheckpointSkipped
     | RunDiverged
     | RunInterrupted
     | RunCompleted
 )
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}
+
+
+def skipped(event: CheckpointSkipped) -> str:
+    """What to tell a person about a checkpoint that was skipped."""
+    what = f"checkpoint {event.path} is damaged ({event.problem})"
+    return f"{what}; the run went on from the one of step {event.step:,}"
 
 
 def to_json(event: Event) -> str:
@@ -168,7 +184,7 @@ def from_values(values: dict[str, Any]) -> Event:
             values[item.name] = _unpacked(value, _COLUMNS[item.name])
         elif "float" in item.type or item.name in _COLUMNS:  # "inf" elsewhere is a word
             values[item.name] = _spelled_back(value)
-        if item.name not in _COLUMNS and not _fits(values[item.name], item.type):
+        if item.name not in _COLUMNS and not _fits(values[item.name], str(item.type)):
             raise InputError(item.name, value, f"is not {item.type}", "The line is damaged.")
     event: Event = _KINDS[kind](**values)
     return event
@@ -196,7 +212,9 @@ _TYPES: dict[str, Any] = {"int": int, "str": str, "float": int | float}
 def _fits(value: Any, kind: str) -> bool:
     """Whether a value from outside has the type that a field is annotated with."""
     if kind.startswith("dict"):
-        return isinstance(value, dict) and ("Any" in kind or all(isinstance(item, int | float) for item in value.values()))
+        return isinstance(value, dict) and (
+            "Any" in kind or all(isinstance(item, int | float) for item in value.values())
+        )
     if kind.startswith("list"):
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if value is None:

@@ -13,11 +13,13 @@ import numpy as np
 
 from lockstep.errors import unknown
 from lockstep.training.events import (
+    CheckpointSkipped,
     EpochCompleted,
     Event,
     ProgramCompiled,
     RunStarted,
     StepsCompleted,
+    skipped,
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
 
@@ -61,6 +63,8 @@ class History:
             self.epochs.append(event)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
+        elif isinstance(event, CheckpointSkipped):
+            self.damage.append(skipped(event))
         elif isinstance(event, RunStarted):
             self._steps_per_epoch = event.steps_per_epoch
 
@@ -77,7 +81,7 @@ class History:
             step = range(len(self))[rows]
             if step >= self._file.first:
                 return column(self._file[step], name)[0]
-        return np.concatenate([column(part, name) for part in self._parts()] or [[]])[rows]
+        return np.concatenate([column(part, name) for part in self._parts()])[rows]
 
     @property
     def metrics(self) -> dict[str, float]:

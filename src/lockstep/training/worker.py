@@ -37,7 +37,13 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     if is_first:
         directory.record_machine(facts)
-    resume(directory.path, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))
+    resume(
+        directory.path,
+        spec=spec,
+        listeners=[send],
+        event_steps=job.get("event_steps", 0),
+        strict=job.get("strict", False),
+    )
     if is_first:
         directory.record_machine(facts | {"peak_memory": peak_memory()})
 
