@@ -1,8 +1,9 @@
-"""How files are written: whole or not at all, numbers that JSON lacks spelled out; and where what
-can be had again is kept. Standard library only.
+"""How files are written: whole or not at all, or by appending; numbers that JSON lacks spelled out;
+and where what can be had again is kept. Standard library only.
 
-A file is written under a unique temporary name beside its target, synced and renamed, so a reader
-never sees half of it and two processes may write the same one at once.
+A whole file is written under a unique temporary name beside its target, synced and renamed, so a
+reader never sees half of it and two processes may write the same one at once. What is appended is
+in the hands of the system when `write` returns, and safe on the disk after `sync`.
 """
 
 from __future__ import annotations
@@ -32,11 +33,58 @@ def write_whole(path: Path, content: bytes, elsewhere: str = "choose another fol
             _write_synced(temporary, content)
             temporary.replace(path)
         finally:
-            temporary.unlink(missing_ok=True)
+            with contextlib.suppress(OSError):  # a leftover is ignored; the first error counts
+                temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
     except OSError as error:
         raise disk_error(path, error, elsewhere) from error
     return path
+
+
+class AppendedFile:
+    """A file that is only ever appended to. A disk that does not take it is a DiskError."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        try:
+            self._handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise disk_error(path, error) from error
+
+    def write(self, content: bytes) -> None:
+        """Append all of `content`; a killed process loses nothing that was written."""
+        try:
+            _write_all(self._handle, content)
+        except OSError as error:
+            raise disk_error(self._path, error) from error
+
+    def sync(self) -> int:
+        """The file's size, all of it safe on the disk."""
+        try:
+            os.fsync(self._handle)
+            return os.fstat(self._handle).st_size
+        except OSError as error:
+            raise disk_error(self._path, error) from error
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):  # what could not be written was reported by then
+            os.close(self._handle)
+
+
+def truncate(path: Path, size: int) -> None:
+    """Cut a file to `size` bytes."""
+    try:
+        os.truncate(path, size)
+    except OSError as error:
+        raise disk_error(path, error) from error
+
+
+def remove(path: Path) -> None:
+    """Remove a file, if it is there. A folder that does not allow it is a DiskError."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise disk_error(path, error) from error
 
 
 def disk_error(path: Path, error: OSError, elsewhere: str = "choose another folder") -> DiskError:
@@ -72,10 +120,18 @@ def spelled(value: Any) -> Any:
 
 
 def _write_synced(path: Path, content: bytes) -> None:
-    with path.open("xb") as out:
-        out.write(content)
-        out.flush()
-        os.fsync(out.fileno())
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    try:
+        _write_all(handle, content)
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _write_all(handle: int, content: bytes) -> None:
+    view = memoryview(content)
+    while view:
+        view = view[os.write(handle, view) :]
 
 
 def _sync_folder(folder: Path) -> None:

@@ -83,7 +83,7 @@ def test_it_goes_on_under_another_spec(tmp_path: Path) -> None:
     assert events[0].step == 10
     assert RunDirectory(folder).spec == longer
     here = ls.train(longer)
-    there = History(RunDirectory(folder).events())
+    there = RunDirectory(folder).history()
     np.testing.assert_array_equal(there[:, "loss"], here.history[:, "loss"])
 
 

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.output import print_notes
+from lockstep.cli.run_options import add_strict_option
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="a .safetensors file")
     parser.add_argument("--from", dest="layout", metavar="LAYOUT", help="whose layout a file has")
     parser.add_argument("--model", metavar="RECIPE", help="recipe or TOML file of its model")
+    add_strict_option(parser)
     parser.set_defaults(handler=_convert, takes_fields=True)
 
 
@@ -45,14 +48,16 @@ def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
     from lockstep.assemble import model_of
     from lockstep.cli.run_options import dotted_fields
     from lockstep.training.directory import find
-    from lockstep.training.weights import trained_weights
+    from lockstep.training.weights import trained
 
     if Path(args.source).suffix == ".safetensors":
         raise InputError("from", None, "is missing for a file", "Say whose layout: --from torch.")
     for name, value in dotted_fields(args.rest).items():
         problem = "a run's own spec says what its model is"
         raise InputError(name, value, problem, f"Leave --{name} out, or train a run with it.")
-    return trained_weights(args.source), model_of(find(args.source).spec)
+    found = trained(args.source, strict=args.strict)
+    print_notes(found.notes)
+    return found.weights, model_of(find(args.source).spec)
 
 
 def _from_file(args: argparse.Namespace) -> tuple[Arrays, Model]:

@@ -1,8 +1,10 @@
-"""How commands print for programs."""
+"""What commands print besides their results: JSON for programs, notes for people."""
 
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterable
 from typing import Any
 
 from lockstep.files import spelled
@@ -15,3 +17,9 @@ def print_json(value: Any) -> None:
     {"loss": 0.5, "perplexity": "inf"}
     """
     print(json.dumps(spelled(value), allow_nan=False))
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """What a person should know about a result, on stderr."""
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)

@@ -34,6 +34,15 @@ def add_run_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()
     add_field_options(parser, without)
 
 
+def add_strict_option(parser: argparse.ArgumentParser) -> None:
+    """What to do about a damaged checkpoint."""
+    parser.add_argument(
+        "--strict",
+        action="store_true",
+        help="refuse a damaged checkpoint (default: the one before)",
+    )
+
+
 def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
     """Options for the fields of a run's spec, but those `without`, which the command has itself."""
     from lockstep.spec import RunSpec

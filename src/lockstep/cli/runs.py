@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.option_values import check_figure
-from lockstep.cli.output import print_json
-from lockstep.cli.run_options import RUN
+from lockstep.cli.output import print_json, print_notes
+from lockstep.cli.run_options import RUN, add_strict_option
 from lockstep.errors import InputError, LockstepError
 from lockstep.files import disk_error
 
@@ -50,6 +50,7 @@ def register(subparsers: Any) -> None:
     generate.add_argument(
         "--num", type=int, default=50, metavar="N", help="symbols to add (default: %(default)s)"
     )
+    add_strict_option(generate)
     generate.set_defaults(handler=_generate)
 
 
@@ -68,7 +69,10 @@ def _runs(args: argparse.Namespace) -> int:
 def _row(directory: Any) -> dict[str, Any]:
     """A run's outline; one that cannot be read is listed as such and hides no other."""
     try:
-        return _outline(directory)
+        outline = _outline(directory)
+        for line in outline.pop("damage"):
+            print(f"lockstep: {line}", file=sys.stderr)
+        return outline
     except LockstepError as error:
         print(f"lockstep: {error}", file=sys.stderr)
         blank = {
@@ -85,10 +89,8 @@ def _row(directory: Any) -> dict[str, Any]:
 
 
 def _outline(directory: Any) -> dict[str, Any]:
-    from lockstep.training.history import History
-
     spec = directory.spec
-    history = History(directory.events())
+    history = directory.history()
     return {
         "run": directory.path.name,
         "framework": spec.framework,
@@ -99,23 +101,26 @@ def _outline(directory: Any) -> dict[str, Any]:
         "metrics": history.metrics,
         "last_batch_loss": history.metrics.get("loss"),
         "remarks": history.remarks,
+        "damage": history.damage,
     }
 
 
 def _show(args: argparse.Namespace) -> int:
     from lockstep.report import terminal
+    from lockstep.training import checkpoints
     from lockstep.training.directory import find
-    from lockstep.training.history import History
 
     if args.figure:
         check_figure(args.figure)
     directory = find(args.run)
     if args.against:
         return _show_two(args, directory, find(args.against))
-    history = History(directory.events())
+    history = directory.history()
+    history.damage += checkpoints.damaged(directory.checkpoint_folder)
     notes = sys.stderr if args.json else sys.stdout  # JSON stands alone
     if args.json:
-        print_json(_outline(directory) | {"spec": directory.spec.to_dict()})
+        outline = _outline(directory) | {"damage": history.damage}
+        print_json(outline | {"spec": directory.spec.to_dict()})
     else:
         terminal.print_run(directory, history)
     if args.figure is not None:
@@ -135,7 +140,6 @@ def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) 
     """The fields in which two runs differ and, if asked, their curves in one figure."""
     from lockstep.report import terminal
     from lockstep.spec import diff
-    from lockstep.training.history import History
 
     if args.report:
         problem = "a page is of one run, and --against names a second"
@@ -151,7 +155,7 @@ def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) 
         named = {run.path.resolve(): run for run in (one, other)}
         names = {path.name: run for path, run in named.items()}
         labels = names if len(names) == len(named) else {str(p): run for p, run in named.items()}
-        histories = {label: History(run.events()) for label, run in labels.items()}
+        histories = {label: run.history() for label, run in labels.items()}
         file = Path(
             args.figure or one.path / "figures" / f"against-{other.path.resolve().name}.svg"
         )
@@ -164,11 +168,12 @@ def _generate(args: argparse.Namespace) -> int:
     from lockstep.assemble import assemble
     from lockstep.training.directory import find
     from lockstep.training.generate import generate
-    from lockstep.training.weights import trained_weights
+    from lockstep.training.weights import trained
 
     directory = find(args.run)
-    weights = trained_weights(directory.path)
-    text = generate(assemble(directory.spec), weights, args.prefix, args.num)
+    found = trained(directory.path, strict=args.strict)
+    print_notes(found.notes)
+    text = generate(assemble(directory.spec), found.weights, args.prefix, args.num)
     kept = directory.path / "generated.txt"
     try:
         with kept.open("a") as file:

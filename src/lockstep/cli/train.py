@@ -16,6 +16,7 @@ from lockstep.cli.run_options import (
     RUN,
     add_field_options,
     add_run_options,
+    add_strict_option,
     changed,
     spec_from,
     tell_framework,
@@ -55,6 +56,7 @@ def register(subparsers: Any) -> None:
     resume.add_argument("run", metavar="RUN", help=RUN)
     resume.usage = "%(prog)s RUN [options]"
     add_field_options(resume)
+    add_strict_option(resume)
     add_launch_options(resume)
     _add_output_options(resume)
     resume.set_defaults(handler=_resume)
@@ -101,7 +103,9 @@ def _resume(args: argparse.Namespace) -> int:
     if args.launch == "torchrun" and place is None:
         return run_torchrun(args, spec, directory.path)
     with _progress(args) as listeners:
-        result = resume(directory.path, spec=spec, listeners=listeners, launch=args.launch)
+        result = resume(
+            directory.path, spec=spec, listeners=listeners, launch=args.launch, strict=args.strict
+        )
     return _tell(result, args, place)
 
 

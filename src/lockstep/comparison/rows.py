@@ -43,7 +43,7 @@ def make_row(outcome: Outcome, oracle: Outcome, tolerances: Mapping[str, float])
         problem=outcome.problem,
         log=outcome.log,
         directory=str(outcome.directory),
-        curve=Curve(loss, np.array(outcome.seconds), deviation),
+        curve=Curve(loss, np.cumsum(history[:, "seconds"]), deviation),
     )
 
 

@@ -21,7 +21,6 @@ from lockstep.training.events import (
     RunCompleted,
     RunDiverged,
     RunInterrupted,
-    StepsCompleted,
 )
 from lockstep.training.history import History
 from lockstep.training.launch import follow
@@ -36,12 +35,11 @@ Progress = Callable[[str, Event | str], None]  # row's label, and an event or a 
 
 @dataclass
 class Outcome:
-    """What a worker told: where it began, its history, the seconds until each step, its end."""
+    """What a worker told: where it began, its history, its end."""
 
     spec: RunSpec
     directory: Path
     history: History = field(default_factory=History)
-    seconds: list[float] = field(default_factory=list)
     status: str = "crashed"
     problem: str = ""
     log: tuple[str, ...] = ()
@@ -51,11 +49,7 @@ class Outcome:
 
     def __call__(self, event: Event) -> None:
         self.history(event)
-        if isinstance(event, StepsCompleted):
-            before = self.seconds[-1] if self.seconds else 0.0
-            count = len(event.loss)
-            self.seconds += [before + event.seconds * (i + 1) / count for i in range(count)]
-        elif isinstance(event, CheckpointSaved) and event.step == 0:
+        if isinstance(event, CheckpointSaved) and event.step == 0:
             # at once: it gives way to later ones
             self.initial = checkpoints.load(self.directory / "checkpoints" / event.path)[0].weights
         elif isinstance(event, RunCompleted):

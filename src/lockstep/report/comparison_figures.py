@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockstep.report.figures import log_if_wide, running_mean, smoothing_window, thinned
+from lockstep.report.figures import chosen, log_if_wide, running_mean, smoothing_window, thinned
 from lockstep.report.style import FONT, MUTED, colour, legend, new_figure, style
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
         axes.plot(*thinned(np.arange(len(first)), first), color=MUTED, alpha=0.35, linewidth=0.8)
         axes.set_ylabel(f"loss, and its mean over {window} steps")
     for index, row in enumerate(drawn):
-        loss = running_mean(row.curve.loss, window)
+        places, loss = _smoothed(row, window)
         axes.plot(
-            *thinned(np.arange(len(loss)), loss),
+            *thinned(places, loss),
             color=colour(hue(row)),
             linewidth=widths[index],
             linestyle=dashes[min(index, len(dashes) - 1)],
@@ -76,7 +76,7 @@ def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
             label=row.label,
         )
     if drawn:
-        log_if_wide(axes, np.concatenate([running_mean(row.curve.loss, window) for row in drawn]))
+        log_if_wide(axes, np.concatenate([_smoothed(row, window)[1] for row in drawn]))
         legend(axes)
 
 
@@ -121,13 +121,13 @@ def draw_times(axes: Axes, rows: Sequence[Row]) -> None:
     drawn = [row for row in rows if len(row.curve.loss)]
     window = _window(drawn)
     for row in drawn:
-        loss = running_mean(row.curve.loss, window)
-        seconds = np.maximum(row.curve.seconds, 1e-9)
+        places, loss = _smoothed(row, window)
+        seconds = np.maximum(row.curve.seconds, 1e-9)[places]
         axes.plot(*thinned(seconds, loss), color=colour(hue(row)), lw=1.8, label=row.label)
         axes.plot(*thinned(seconds[-1:], loss[-1:]), "o", color=colour(hue(row)), markersize=5)
     if drawn:
         axes.set_xscale("log")
-        log_if_wide(axes, np.concatenate([running_mean(row.curve.loss, window) for row in drawn]))
+        log_if_wide(axes, np.concatenate([_smoothed(row, window)[1] for row in drawn]))
         legend(axes)
     if window > 1:
         axes.set_ylabel(f"loss, mean of {window} steps")
@@ -140,3 +140,9 @@ def hue(row: Row) -> str:
 
 def _window(rows: Sequence[Row]) -> int:
     return max((smoothing_window(row.curve.loss) for row in rows), default=1)
+
+
+def _smoothed(row: Row, window: int) -> tuple[np.ndarray, np.ndarray]:
+    """The steps that are drawn of a row, and the running mean of its loss there."""
+    places = chosen(len(row.curve.loss))
+    return places, running_mean(row.curve.loss, window, places)

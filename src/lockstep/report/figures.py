@@ -63,15 +63,16 @@ def draw_loss(axes: Axes, loss: np.ndarray, framework: str = "") -> None:
     main = colour(framework) if framework else SERIES[0]
     style(axes, "loss of every step", "step", "loss")
     steps = np.arange(len(loss))
-    window = smoothing_window(loss)
+    window, places = smoothing_window(loss), chosen(len(loss))
+    means = running_mean(loss, window, places)  # of all steps it would take minutes where many are
     if window > 1:
         axes.plot(*thinned(steps, loss), color=main, alpha=0.3, linewidth=0.9, label="each step")
         label = f"mean of {window} steps"
-        axes.plot(*thinned(steps, running_mean(loss, window)), color=main, linewidth=2, label=label)
+        axes.plot(*thinned(steps[places], means), color=main, linewidth=2, label=label)
         legend(axes)
     else:
         axes.plot(*thinned(steps, loss), color=main, linewidth=1.8, label="each step")
-    log_if_wide(axes, running_mean(loss, window))
+    log_if_wide(axes, means)
 
 
 def draw_lr(axes: Axes, lrs: np.ndarray) -> None:
@@ -162,20 +163,25 @@ def smoothing_window(values: np.ndarray) -> int:
     return max(3, len(values) // 20) if jump > 0.04 * max(high - low, 1e-300) else 1
 
 
-def running_mean(values: np.ndarray, window: int) -> np.ndarray:
-    """The mean of the `window` values around each, of fewer at the ends.
+def running_mean(values: np.ndarray, window: int, at: np.ndarray | None = None) -> np.ndarray:
+    """The mean of the `window` values around each, of fewer at the ends; of those `at` some places
+    only, if they are given.
 
     >>> running_mean(np.array([1.0, 2.0, 3.0, 4.0]), 3).tolist()
     [1.5, 2.0, 3.0, 3.5]
     """
+    at = np.arange(len(values)) if at is None else at
     if window <= 1 or not len(values):
-        return values
-    weights = np.ones(window)
-    reach = slice((window - 1) // 2, (window - 1) // 2 + len(values))
-    sums = np.convolve(values, weights)[reach]
-    counts = np.convolve(np.ones(len(values)), weights)[reach]
-    means: np.ndarray = sums / counts
-    return means
+        return values[at]
+    before, after = window // 2, (window - 1) // 2
+    return np.array([values[max(0, i - before) : i + after + 1].mean() for i in at.tolist()])
+
+
+def chosen(count: int) -> np.ndarray:
+    """The places of at most MAX_POINTS of `count` points, evenly spread, both ends among them."""
+    if count <= MAX_POINTS:
+        return np.arange(count)
+    return np.linspace(0, count - 1, MAX_POINTS).round().astype(int)
 
 
 def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -184,10 +190,8 @@ def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Values beyond LARGEST, which axes cannot hold, are drawn there; those not finite not at all.
     """
     y = np.clip(np.where(np.isfinite(y), y, np.nan), -LARGEST, LARGEST)
-    if len(x) <= MAX_POINTS:
-        return x, y
-    chosen = np.linspace(0, len(x) - 1, MAX_POINTS).round().astype(int)
-    return x[chosen], y[chosen]
+    places = chosen(len(x))
+    return x[places], y[places]
 
 
 def log_if_wide(axes: Axes, values: np.ndarray) -> None:

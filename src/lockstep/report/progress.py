@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
 from lockstep.report.text import duration, lr, metrics_line, number, rate
 from lockstep.training.events import (
+    CheckpointSkipped,
     EpochCompleted,
     Event,
     ProgramCompiled,
@@ -26,6 +27,7 @@ from lockstep.training.events import (
     RunInterrupted,
     RunStarted,
     StepsCompleted,
+    skipped,
 )
 
 EPOCH_LINES = 20  # of a run, at most about so many
@@ -117,6 +119,8 @@ class PlainProgress:
                 )
         elif isinstance(event, RemarkMade):
             self._say(f"note: {event.text}")
+        elif isinstance(event, CheckpointSkipped):
+            self._say(skipped(event))
         elif said := ending(event):
             self._say(said)
 
@@ -173,6 +177,8 @@ class LiveProgress:
             self._console.print(line)
         elif isinstance(event, RemarkMade):
             self._console.print(f"note: {event.text}", style="yellow")
+        elif isinstance(event, CheckpointSkipped):
+            self._console.print(skipped(event), style="yellow", markup=False)
         elif said := ending(event):
             self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")

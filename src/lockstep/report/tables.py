@@ -82,7 +82,8 @@ def run_facts(history: History, status: str) -> list[tuple[str, str]]:
         facts.append(("time", f"{duration(history.seconds)} in steps"))
         facts.append(("compile", duration(history.compile_seconds)))
     facts += [("path", note) for note in history.notes]
-    return facts + [("note", text) for text in history.remarks]
+    facts += [("note", text) for text in history.remarks]
+    return facts + [("damage", line) for line in history.damage]
 
 
 def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
@@ -113,7 +114,10 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
     spec, out = directory.spec, console(file)
     out.print(Text(directory.path.name, "bold"))
     out.print(Text(indent(spec.to_toml().strip(), "  "), "dim"))
-    out.print(facts_table(run_facts(history, directory.status)))
+    facts = run_facts(history, directory.status)
+    if (step := directory.saved_step) is not None:
+        facts.insert(1, ("saved", f"the state after {step:,} steps"))
+    out.print(facts_table(facts))
     if history.epochs:
         out.print(epoch_table(history))
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from lockstep.assemble import assemble
 from lockstep.errors import InputError
+from lockstep.files import DiskError
 from lockstep.frameworks import registry
 from lockstep.frameworks.fastest import settled
 from lockstep.frameworks.protocol import Program
@@ -23,10 +26,17 @@ from lockstep.parallel.collective import Collective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training import checkpoints, group
+from lockstep.training.checkpoints import Found
 from lockstep.training.completed import completed_before
-from lockstep.training.directory import EventLog, RunDirectory, find, refuse_taken
+from lockstep.training.directory import RunDirectory, find, refuse_taken
 from lockstep.training.elsewhere import refuse_callbacks, resume_elsewhere, train_elsewhere
-from lockstep.training.events import CheckpointSaved, Event, ProgramCompiled, RunStarted
+from lockstep.training.events import (
+    CheckpointSaved,
+    CheckpointSkipped,
+    Event,
+    ProgramCompiled,
+    RunStarted,
+)
 from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
@@ -75,9 +85,9 @@ def train(
         return train_elsewhere(spec, own, out, listeners, event_steps, start, processes)
     collective = group.join(spec)
     facts: dict[str, Any] = {}
+    found = checkpoints.newest_whole(held / "checkpoints") if held else Found()
     if go_on:
-        path = checkpoints.newest(held / "checkpoints") if held else None
-        saved, facts = group.shared_checkpoint(collective, path)
+        saved, facts = group.shared_checkpoint(collective, found)
         start = saved or start
     ready = _make_ready(spec, own)
     hearing = _Hearing(callbacks, listeners, event_steps)
@@ -85,10 +95,11 @@ def train(
         return _carry_out(ready, collective, None, facts, start, hearing)
     machine = machine_facts(registry.get(spec.framework))
     directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
-    with directory.taken():
+    with directory.taken(), _resumable(directory):
         if held:
-            directory.cut_log(facts.get("log_size", 0))
-        return _carry_out(ready, collective, directory, facts, start, hearing)
+            directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
+        skipped = found.damaged
+        return _carry_out(ready, collective, directory, facts, start, hearing, skipped)
 
 
 def resume(
@@ -100,11 +111,13 @@ def resume(
     listeners: Iterable[Listener] = (),
     event_steps: int = 0,
     launch: str = "auto",
+    strict: bool = False,
 ) -> Result:
     """Go on with a run at the exact step of its last checkpoint; from the start if it has none.
 
     `spec` continues it under changed settings: another framework, more devices or epochs. A run
-    that has nothing left to do is left as it is: the result's `ran` is False.
+    that has nothing left to do is left as it is: the result's `ran` is False. A checkpoint that is
+    damaged is skipped for the one before, with an event that says so; with `strict` it is an error.
     """
     directory = find(run)
     before = directory.spec
@@ -116,20 +129,30 @@ def resume(
         return done
     if processes := group.processes_needed(spec, launch):
         refuse_callbacks(callbacks)
-        return resume_elsewhere(directory, own, spec, listeners, event_steps, processes)
+        return resume_elsewhere(directory, own, spec, listeners, event_steps, processes, strict)
     collective = group.join(spec)
     hearing = _Hearing(callbacks, listeners, event_steps)
     if collective.rank:
-        snapshot, facts = group.shared_checkpoint(collective, None)
+        snapshot, facts = group.shared_checkpoint(collective, Found())
         return _carry_out(_make_ready(spec, own), collective, None, facts, snapshot, hearing)
-    with directory.taken():
-        path = checkpoints.newest(directory.checkpoint_folder)
-        snapshot, facts = group.shared_checkpoint(collective, path)
+    with directory.taken(), _resumable(directory):
+        found = checkpoints.newest_whole(directory.checkpoint_folder, strict=strict)
+        snapshot, facts = group.shared_checkpoint(collective, found)
         ready = _make_ready(spec, own)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
-        directory.cut_log(facts.get("log_size", 0))
-        return _carry_out(ready, collective, directory, facts, snapshot, hearing)
+        directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
+        skipped = found.damaged
+        return _carry_out(ready, collective, directory, facts, snapshot, hearing, skipped)
+
+
+@contextmanager
+def _resumable(directory: RunDirectory) -> Iterator[None]:
+    """A disk that does not take the run is told with the way to go on."""
+    try:
+        yield
+    except DiskError as error:
+        raise DiskError(f"{error} Then: lockstep resume {directory.path}") from error
 
 
 @dataclass(frozen=True)
@@ -167,6 +190,7 @@ def _carry_out(
     facts: dict[str, Any],
     snapshot: Snapshot | None,
     hearing: _Hearing,
+    skipped: Mapping[str, str] = MappingProxyType({}),
 ) -> Result:
     spec, task, program = ready.spec, ready.task, ready.program
     begin = time.perf_counter()
@@ -174,8 +198,8 @@ def _carry_out(
     if snapshot is not None:
         _require_fitting(snapshot, initial)
     state = program.load(snapshot or initial)
-    history = History(directory.events() if directory and facts else ())
-    log = EventLog(directory) if directory else None
+    log = directory.open_log(facts.get("step", 0)) if directory else None
+    history = History()  # that of a folder is read from it at the end
 
     def save(run: Training, saved: Snapshot) -> None:
         if directory is not None and log is not None:
@@ -189,7 +213,7 @@ def _carry_out(
         program=program,
         state=state,
         rates=Rates(spec.schedule, spec.schedule_per, facts.get("rates")),
-        listeners=[*([log] if log else []), history, *hearing.listeners],
+        listeners=[log or history, *hearing.listeners],
         save_snapshot=save,
         step=facts.get("step", 0),
         epochs_ended=facts.get("epochs_ended", 0),
@@ -207,6 +231,8 @@ def _carry_out(
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             outline = {**task.facts, "framework": spec.framework}
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
+            for name, problem in skipped.items():
+                run.emit(CheckpointSkipped(name, problem, run.step))
             if not facts:
                 run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))
@@ -217,6 +243,8 @@ def _carry_out(
         if log is not None:
             log.close()
     path = directory.path if directory else None
+    if directory is not None:
+        history = directory.history()
     return Result(spec, task, history, program.dump(run.state), run.status, path)
 
 

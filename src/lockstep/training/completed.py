@@ -8,7 +8,6 @@ from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import RunStarted
-from lockstep.training.history import History
 from lockstep.training.result import Result
 
 
@@ -21,15 +20,16 @@ def completed_before(directory: RunDirectory, spec: RunSpec, own: Own | None) ->
     path = checkpoints.newest(directory.checkpoint_folder)
     if path is None or directory.status != "completed":
         return None
-    events = list(directory.events())
-    outline = next((e for e in reversed(events) if isinstance(e, RunStarted)), None)
+    started = [event for event in directory.events([]) if isinstance(event, RunStarted)]
     snapshot, facts = checkpoints.load(path)
-    if outline is None or "epochs_ended" not in facts:
+    if not started or "epochs_ended" not in facts:
         return None
+    outline = started[-1]
     total = spec.epochs * outline.steps_per_epoch
     wanted = min(total, spec.max_steps) if spec.max_steps else total
     if facts["epochs_ended"] * outline.steps_per_epoch < wanted or facts["step"] < wanted:
         return None
     before = directory.spec
     task = assemble(before, own)
-    return Result(before, task, History(events), snapshot, "completed", directory.path, ran=False)
+    history = directory.history()
+    return Result(before, task, history, snapshot, "completed", directory.path, ran=False)

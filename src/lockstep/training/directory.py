@@ -2,6 +2,7 @@
 
 spec.toml        what was asked          machine.json   where and with what it ran
 events.jsonl     what happened, a line each, only ever appended to
+steps.bin        loss, gradient norm, rate, batch and seconds of every step (docs/run-folder.md)
 checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
 generated.txt    text it continued       figures/, report.html
 """
@@ -12,7 +13,7 @@ import fcntl
 import json
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,24 @@ from lockstep.errors import RunDirectoryError
 from lockstep.files import disk_error, write_whole
 from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
+from lockstep.training import checkpoints
 from lockstep.training.events import (
     Event,
     RunCompleted,
     RunDiverged,
     RunInterrupted,
-    from_json,
-    to_json,
+    RunStarted,
+    StepsCompleted,
 )
+from lockstep.training.history import History
+from lockstep.training.log import ENDINGS, EventLog, cut, read
 from lockstep.training.own_arrays import save_own
+from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
+
+STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
 
 class RunDirectory:
@@ -82,6 +89,10 @@ class RunDirectory:
     def log(self) -> Path:
         return self.path / "events.jsonl"
 
+    @property
+    def steps(self) -> Path:
+        return self.path / "steps.bin"
+
     def refuse_other(self, spec: RunSpec) -> None:
         """Raise if this run cannot go on as `spec` says: its data, model, batches or seed."""
         changed = [d for d in diff(self.spec, spec) if d[0].startswith(FIXED)]
@@ -98,7 +109,12 @@ class RunDirectory:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """While inside, no other process may carry out this run."""
-        with (self.path / "lock").open("a+") as file:
+        path = self.path / "lock"
+        try:
+            file = path.open("a+")
+        except OSError as error:
+            raise disk_error(path, error) from error
+        with file:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -107,76 +123,87 @@ class RunDirectory:
                     f"run = {str(self.path)!r}: is under way in process {file.read() or '?'}. "
                     "Wait for its end, or stop it."
                 ) from None
-            file.truncate(0)
+            os.truncate(file.fileno(), 0)
             file.write(str(os.getpid()))
-            file.flush()
+            try:
+                file.flush()
+            except OSError as error:
+                raise disk_error(path, error) from error
             yield
 
-    def cut_log(self, size: int) -> None:
-        """Forget events after a checkpoint: they will happen again. A torn last line goes too."""
-        if not self.log.exists():
-            return
-        try:
-            content = self.log.read_bytes()[:size]
-            os.truncate(self.log, content.rfind(b"\n") + 1)
-        except OSError as error:
-            raise disk_error(self.log, error) from error
+    def open_log(self, step: int) -> EventLog:
+        """The log, to go on at `step`."""
+        return EventLog(self.log, self.steps, step)
 
-    def events(self) -> Iterator[Event]:
-        """The events so far; a last line cut off by a kill is left out."""
-        if not self.log.exists():
-            return
-        with self.log.open() as file:
-            for number, line in enumerate(file, 1):
-                if line.endswith("\n"):
-                    yield self._event(line, number)
+    def cut_log(self, size: int, step: int) -> None:
+        """Forget events after the checkpoint of `step`: they will happen again."""
+        cut(self.log, size, step)
 
-    def _event(self, line: str, number: int) -> Event:
+    def events(self, damage: list[str] | None = None) -> Iterator[Event]:
+        """The events so far; a last line cut off by a kill is left out.
+
+        A line that cannot be read is an error; with `damage` it is left out and described there.
+        What every step has is not among them, but in logs of version 0.1: see `history`.
+        """
+        return read(self.log, damage)
+
+    def history(self) -> History:
+        """What is recorded of the run; `history.damage` describes what cannot be read."""
+        damage: list[str] = []
+        events = self._plausible(self.events(damage), damage)
         try:
-            return from_json(line)
-        except (ValueError, TypeError, AttributeError) as error:
-            raise RunDirectoryError(
-                f"log = {str(self.log)!r}: line {number} cannot be read ({error}). Remove it."
-            ) from error
+            file = StepFile(self.steps)
+        except FileNotFoundError:
+            file = None
+        except RunDirectoryError as error:
+            file = None
+            damage.append(str(error))
+        history = History(events, file)
+        if file is not None and (count := file.damaged()):
+            damage.append(f"steps = {str(self.steps)!r}: {count:,} of its records are damaged")
+        history.damage += damage
+        return history
+
+    def _plausible(self, events: Iterator[Event], damage: list[str]) -> Iterator[Event]:
+        """Without steps beyond the end of the run, whose number must be damaged."""
+        most = 0
+        for event in events:
+            if isinstance(event, RunStarted):
+                most = max(most, event.num_steps)
+            if isinstance(event, StepsCompleted) and not 0 <= event.step < max(most, 1):
+                damage.append(f"log = {str(self.log)!r}: step {event.step} is none of the run's")
+            else:
+                yield event
+
+    @property
+    def saved_step(self) -> int | None:
+        """The step of the newest whole checkpoint; None if there is none."""
+        try:
+            found = checkpoints.newest_whole(self.checkpoint_folder)
+        except RunDirectoryError:
+            return None
+        return None if found.path is None else int(found.facts.get("step", 0))
 
     @property
     def status(self) -> str:
-        """completed, diverged, interrupted or unfinished."""
-        names = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
-        status = "unfinished"
-        for event in self.events():
-            status = names.get(type(event), "unfinished" if hasattr(event, "loss") else status)
-        return status
+        """completed, diverged, interrupted or unfinished.
 
-
-class EventLog:
-    """Appends events to a run's log, each as one whole line."""
-
-    def __init__(self, directory: RunDirectory) -> None:
-        self._path = directory.log
+        A run has ended as its log says if the state it ended with is there, whole.
+        """
+        ending: RunCompleted | RunDiverged | RunInterrupted | None = None
+        for event in self.events([]):
+            if isinstance(event, ENDINGS):
+                ending = event
+            elif isinstance(event, RunStarted | StepsCompleted):
+                ending = None
+        if ending is None:
+            return "unfinished"
+        step = ending.kept if isinstance(ending, RunDiverged) else ending.step
         try:
-            self._file = self._path.open("a")
-        except OSError as error:
-            raise disk_error(self._path, error) from error
-
-    def __call__(self, event: Event) -> None:
-        try:
-            self._file.write(to_json(event) + "\n")
-            self._file.flush()  # a killed process loses nothing that was flushed
-        except OSError as error:
-            raise disk_error(self._path, error) from error
-
-    def sync(self) -> int:
-        """The log's size, all of it safe on the disk, as a checkpoint that names it must be."""
-        try:
-            os.fsync(self._file.fileno())
-            return self._path.stat().st_size
-        except OSError as error:
-            raise disk_error(self._path, error) from error
-
-    def close(self) -> None:
-        with suppress(OSError):  # what could not be written was told already
-            self._file.close()
+            checkpoints.load(checkpoints.path_of(self.checkpoint_folder, step))
+        except RunDirectoryError:
+            return "unfinished"
+        return STATUS[type(ending)]
 
 
 def _write_facts(path: Path, facts: dict[str, Any]) -> None:

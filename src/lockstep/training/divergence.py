@@ -18,7 +18,6 @@ def keep_last_good(run: Training, call: Call, bad: int, loss: float) -> None:
     run.go_back(call)
     if good:
         state, _ = run.program.steps(call.state, call.rows[:good], call.lrs[:good], call.step)
-        run.advance(state, list(call.losses[:good]), call.rows.shape[1], 0.0)
-    run.diverged = True
+        run.advance(state, call.losses[:good], call.rows.shape[1], 0.0)
+    run.divergence = RunDiverged(call.step + bad, loss, float(call.lrs[good]), run.step)
     run.stop()
-    run.emit(RunDiverged(call.step + bad, loss, float(call.lrs[good]), run.step))

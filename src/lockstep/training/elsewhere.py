@@ -24,7 +24,6 @@ from lockstep.task import Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event
-from lockstep.training.history import History
 from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own
@@ -74,11 +73,12 @@ def resume_elsewhere(
     listeners: Iterable[Listener],
     event_steps: int,
     num_processes: int,
+    strict: bool = False,
 ) -> Result:
     """Go on with a run in the interpreter of its framework."""
     python, task = environments.interpreter(spec.framework), _task(spec, own)
     try:
-        return _follow(directory, spec, task, python, listeners, event_steps, num_processes)
+        return _follow(directory, spec, task, python, listeners, event_steps, num_processes, strict)
     except WorkerError as error:
         raise _told(error) from error
 
@@ -115,6 +115,7 @@ def _follow(
     listeners: Iterable[Listener],
     event_steps: int,
     num_processes: int,
+    strict: bool = False,
 ) -> Result:
     hear = list(listeners)
     events = follow(
@@ -127,6 +128,7 @@ def _follow(
         spec=spec,
         forward_interrupts=True,
         num_processes=num_processes,
+        strict=strict,
     )
     with closing(events):
         for event in events:
@@ -137,7 +139,7 @@ def _follow(
         raise LockstepError(
             f"run = {str(directory.path)!r}: the worker left no checkpoint. See its worker.log."
         )
-    history = History(directory.events())
+    history = directory.history()
     return Result(spec, task, history, checkpoints.load(path)[0], directory.status, directory.path)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.files import spelled
@@ -32,20 +35,39 @@ class ProgramCompiled:
     notes: list[str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StepsCompleted:
-    """Steps `step`, `step` + 1 ... of one epoch, with the lr each used.
+    """Steps `step`, `step` + 1 ... of one epoch, with the lr each used, as arrays.
 
-    `batch` holds a number for each that stands for its rows and their order (data/plans.py).
+    `batch` holds a number for each that stands for its rows and their order (data/plans.py); it is
+    empty where that is not known. `seconds` is the time of all these steps together.
+
+    >>> StepsCompleted(0, 0, [3.0, 2.0], [1.0, 1.0], [0.1, 0.1], seconds=0.5).loss.tolist()
+    [3.0, 2.0]
     """
 
     step: int
     epoch: int
-    loss: list[float]
-    grad_norm: list[float]
-    lr: list[float]
+    loss: np.ndarray
+    grad_norm: np.ndarray
+    lr: np.ndarray
     seconds: float
-    batch: list[int] = field(default_factory=list)
+    batch: np.ndarray = ()  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name, kind in _COLUMNS.items():
+            object.__setattr__(self, name, np.asarray(getattr(self, name), kind))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StepsCompleted):
+            return NotImplemented
+        mine, theirs = vars(self), vars(other)
+        return all(np.array_equal(mine[name], theirs[name], equal_nan=True) for name in mine)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+_COLUMNS = {"loss": np.float64, "grad_norm": np.float64, "lr": np.float64, "batch": np.int64}
 
 
 @dataclass(frozen=True)
@@ -81,6 +103,15 @@ class CheckpointSaved:
 
 
 @dataclass(frozen=True)
+class CheckpointSkipped:
+    """A checkpoint is damaged; the run goes on from the one of `step`."""
+
+    path: str
+    problem: str
+    step: int
+
+
+@dataclass(frozen=True)
 class RunDiverged:
     """The loss of `step` was not finite after an update with `lr`; the state at `kept` is saved."""
 
@@ -109,11 +140,18 @@ Event = (
     | LearningRateSet
     | RemarkMade
     | CheckpointSaved
+    | CheckpointSkipped
     | RunDiverged
     | RunInterrupted
     | RunCompleted
 )
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}
+
+
+def skipped(event: CheckpointSkipped) -> str:
+    """What to tell a person about a checkpoint that was skipped."""
+    what = f"checkpoint {event.path} is damaged ({event.problem})"
+    return f"{what}; the run went on from the one of step {event.step:,}"
 
 
 def to_json(event: Event) -> str:
@@ -131,7 +169,14 @@ def to_json(event: Event) -> str:
 
 def to_values(event: Event) -> dict[str, Any]:
     """The event as plain values, its kind among them."""
-    return {"event": type(event).__name__, **dataclasses.asdict(event)}
+    values = {n: v.tolist() if isinstance(v, np.ndarray) else v for n, v in vars(event).items()}
+    return {"event": type(event).__name__, **values}
+
+
+def to_message(event: Event) -> dict[str, Any]:
+    """The same for another process: arrays are their bytes, which are faster to write and read."""
+    values = {n: _packed(v) if isinstance(v, np.ndarray) else v for n, v in vars(event).items()}
+    return {"event": type(event).__name__, **values}
 
 
 def from_json(line: str) -> Event:
@@ -140,14 +185,19 @@ def from_json(line: str) -> Event:
 
 
 def from_values(values: dict[str, Any]) -> Event:
-    """The event that `to_values` gave."""
+    """The event that `to_values` or `to_message` gave."""
     kind = values.pop("event", None)
     names = {item.name for item in dataclasses.fields(_KINDS[kind])} if kind in _KINDS else set()
     if kind not in _KINDS or values.keys() != names:
         raise InputError("event", kind, "is not known", "The log is of another version.")
     for item in dataclasses.fields(_KINDS[kind]):
-        if "float" in item.type:  # "inf" in any other field is a word
-            values[item.name] = _spelled_back(values[item.name])
+        value = values[item.name]
+        if isinstance(value, dict) and value.keys() == {"base64"} and item.name in _COLUMNS:
+            values[item.name] = _unpacked(value, _COLUMNS[item.name])
+        elif "float" in item.type or item.name in _COLUMNS:  # "inf" elsewhere is a word
+            values[item.name] = _spelled_back(value)
+        if item.name not in _COLUMNS and not _fits(values[item.name], str(item.type)):
+            raise InputError(item.name, value, f"is not {item.type}", "The line is damaged.")
     event: Event = _KINDS[kind](**values)
     return event
 
@@ -158,3 +208,27 @@ def _spelled_back(value: Any) -> Any:
     if isinstance(value, list):
         return [_spelled_back(v) for v in value]
     return float(value) if value in ("nan", "inf", "-inf") else value
+
+
+def _packed(values: np.ndarray) -> dict[str, str]:
+    return {"base64": base64.b64encode(values.tobytes()).decode()}
+
+
+def _unpacked(value: dict[str, str], kind: Any) -> np.ndarray:
+    return np.frombuffer(base64.b64decode(value["base64"]), kind)
+
+
+_TYPES: dict[str, Any] = {"int": int, "str": str, "float": int | float}
+
+
+def _fits(value: Any, kind: str) -> bool:
+    """Whether a value from outside has the type that a field is annotated with."""
+    if kind.startswith("dict"):
+        return isinstance(value, dict) and (
+            "Any" in kind or all(isinstance(item, int | float) for item in value.values())
+        )
+    if kind.startswith("list"):
+        return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if value is None:
+        return "None" in kind
+    return isinstance(value, _TYPES[kind.partition(" ")[0]]) and not isinstance(value, bool)

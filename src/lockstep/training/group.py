@@ -16,6 +16,7 @@ from lockstep.parallel import ranks
 from lockstep.parallel.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
+from lockstep.training.checkpoints import Found
 
 
 def processes_needed(spec: RunSpec, launch: str = "auto") -> int:
@@ -68,19 +69,19 @@ def join(spec: RunSpec) -> Collective:
 
 
 def shared_checkpoint(
-    collective: Collective, path: Path | None
+    collective: Collective, found: Found
 ) -> tuple[Snapshot | None, dict[str, Any]]:
     """Rank 0's checkpoint (and facts) in every process, wherever its file lies; None if none."""
-    own = checkpoints.load(path) if path else (None, {})  # first: one that is broken goes nowhere
-    content = np.frombuffer(path.read_bytes() if path else b"", np.uint8).copy()
+    own = found.snapshot, found.facts
+    content = np.frombuffer(found.path.read_bytes() if found.path else b"", np.uint8).copy()
     size = int(collective.broadcast([np.array([len(content)])])[0][0])
     if not size or collective.world_size == 1:
         return own
     received = content if collective.rank == 0 else np.empty(size, np.uint8)
-    found = collective.broadcast([received])[0]
+    shared = collective.broadcast([received])[0]
     if collective.rank == 0:
         return own
     with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
         copy = Path(folder) / "checkpoint.safetensors"
-        copy.write_bytes(found.tobytes())
+        copy.write_bytes(shared.tobytes())
         return checkpoints.load(copy)

@@ -1,73 +1,79 @@
-"""The history of a run: per-step columns and per-epoch metrics, gathered from events."""
+"""The history of a run: a row of every step and the metrics of every epoch.
+
+Of a run with a folder the rows stay in its file of steps and are read when they are asked for; of
+one without, they are gathered from events in an array that grows.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from lockstep.errors import unknown
 from lockstep.training.events import (
+    CheckpointSkipped,
     EpochCompleted,
     Event,
     ProgramCompiled,
     RemarkMade,
     RunStarted,
     StepsCompleted,
+    skipped,
 )
+from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
 
-COLUMNS = ("loss", "grad_norm", "lr", "epoch", "batch")
-_Call = tuple[int, int, float]  # step, how many, seconds
+COLUMNS = ("loss", "grad_norm", "lr", "epoch", "batch")  # the same whenever the run is repeated
+TIMES = ("seconds",)
 
 
 class History:
-    """A table with one row per step: `history[:, "loss"]`, `history[-1, "lr"]`.
+    """A table with one row per step: `history[:, "loss"]`, `history[-1, "lr"]`. The column
+    "seconds" holds the time of each step: that of a call of the program, divided over its steps.
 
     >>> h = History()
     >>> h(StepsCompleted(0, 0, loss=[3.0, 2.0], grad_norm=[1, 1], lr=[0.1, 0.1], seconds=0.5))
-    >>> h[:, "loss"].tolist(), len(h)
-    ([3.0, 2.0], 2)
+    >>> h[:, "loss"].tolist(), h[:, "seconds"].tolist(), len(h)
+    ([3.0, 2.0], [0.25, 0.25], 2)
     """
 
-    def __init__(self, events: Iterable[Event] = ()) -> None:
-        self._columns: dict[str, list[float]] = {name: [] for name in COLUMNS}
-        self._calls: list[_Call] = []
+    def __init__(self, events: Iterable[Event] = (), file: StepFile | None = None) -> None:
+        self._rows = np.empty(0, RECORD)  # its first _count are in use
+        self._count = 0
+        self._file: StepFile | None = None
+        self._epoch_starts: list[tuple[int, int]] = []  # from a step on, an epoch
+        self._steps_per_epoch = 0
+        self._calls: tuple[np.ndarray, np.ndarray] | None = None
         self.epochs: list[EpochCompleted] = []
         self.compile_seconds = 0.0
         self.notes: list[str] = []
         self.remarks: list[str] = []
         self.frameworks: list[tuple[str, int]] = []  # that carried the run out, from which step on
+        self.damage: list[str] = []  # what of the run's record cannot be read
         for event in events:
             self(event)
+        if file is not None and file.count:
+            self._take_over(file)
 
     def __call__(self, event: Event) -> None:
         """Take an event in; steps seen before are replaced (a run that went back)."""
         if isinstance(event, StepsCompleted):
-            count = len(event.loss)
-            values = {"epoch": [event.epoch] * count}
-            for name, column in self._columns.items():
-                if len(column) < event.step:  # a log that lost lines must not move later ones
-                    column += [math.nan] * (event.step - len(column))
-                column[event.step :] = (
-                    values.get(name) or getattr(event, name) or [math.nan] * count
-                )
-            while self._calls and self._calls[-1][0] >= event.step:
-                self._calls.pop()
-            if self._calls:
-                self._calls[-1] = _until(self._calls[-1], event.step)
-            self._calls.append((event.step, count, event.seconds))
+            self._add(event)
         elif isinstance(event, EpochCompleted):
             while self.epochs and self.epochs[-1].epoch >= event.epoch:
                 self.epochs.pop()
             self.epochs.append(event)
-        elif isinstance(event, RunStarted) and "framework" in event.facts:
-            self._begin_in(event.facts["framework"], event.step)
+        elif isinstance(event, RunStarted):
+            self._steps_per_epoch = event.steps_per_epoch
+            if "framework" in event.facts:
+                self._begin_in(event.facts["framework"], event.step)
         elif isinstance(event, RemarkMade) and event.text not in self.remarks:
             self.remarks.append(event.text)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
+        elif isinstance(event, CheckpointSkipped):
+            self.damage.append(skipped(event))
 
     def _begin_in(self, framework: str, step: int) -> None:
         while self.frameworks and self.frameworks[-1][1] >= step:  # it came to nothing
@@ -76,13 +82,19 @@ class History:
             self.frameworks.append((framework, step))
 
     def __len__(self) -> int:
-        return len(self._columns["loss"])
+        return self._file.end if self._file else self._count
 
     def __getitem__(self, key: tuple[Any, str]) -> Any:
         rows, name = key
-        if name not in self._columns:
-            raise unknown("column", name, COLUMNS)
-        return np.array(self._columns[name], dtype=np.float64)[rows]
+        if name not in COLUMNS + TIMES:
+            raise unknown("column", name, COLUMNS + TIMES)
+        if name == "epoch":
+            return self._epochs_of_steps()[rows]
+        if self._file and isinstance(rows, int) and not isinstance(rows, bool):
+            step = range(len(self))[rows]
+            if step >= self._file.first:
+                return column(self._file[step], name)[0]
+        return np.concatenate([column(part, name) for part in self._parts()])[rows]
 
     @property
     def metrics(self) -> dict[str, float]:
@@ -91,22 +103,86 @@ class History:
         for event in self.epochs:
             newest |= event.metrics
         if len(self):
-            newest["loss"] = self._columns["loss"][-1]
+            newest["loss"] = float(self[-1, "loss"])
         return newest
 
     @property
     def seconds(self) -> float:
         """Time spent in steps."""
-        return sum(c[2] for c in self._calls)
+        lengths, seconds = self._call_times()
+        return float((lengths * seconds).sum())
 
     def step_rates(self) -> np.ndarray:
         """Steps per second of each call, the first (warm-up) left out where there are more."""
-        calls = self._calls[1:] or self._calls
-        return np.array([count / max(seconds, 1e-12) for _, count, seconds in calls])
+        _, seconds = self._call_times()
+        return 1.0 / np.maximum(seconds[1:] if len(seconds) > 1 else seconds, 1e-12)
+
+    # --- where the rows are -----------------------------------------------------------------------
+
+    def _add(self, event: StepsCompleted) -> None:
+        end = event.step + len(event.loss)
+        if end > len(self._rows):
+            grown = lost(max(end, 2 * len(self._rows)))
+            grown[: self._count] = self._rows[: self._count]
+            self._rows = grown
+        if event.step > self._count:  # a log that lost lines must not move later ones
+            self._rows[self._count : event.step] = lost(1)
+        self._rows[event.step : end] = records_of(event)
+        self._count = end
+        self._calls = None
+        while self._epoch_starts and self._epoch_starts[-1][0] >= event.step:
+            self._epoch_starts.pop()
+        if not self._epoch_starts or self._epoch_starts[-1][1] != event.epoch:
+            self._epoch_starts.append((event.step, event.epoch))
+
+    def _take_over(self, file: StepFile) -> None:
+        """Use the file's rows from its first step on; older logs hold those before."""
+        self._file = file
+        self._epoch_starts = [start for start in self._epoch_starts if start[0] < file.first]
+        every = self._steps_per_epoch or file.end
+        starts = np.arange(file.first - file.first % every, file.end, every)
+        self._epoch_starts += [(max(s, file.first), s // every) for s in starts.tolist()]
+
+    def _parts(self) -> Iterator[np.ndarray]:
+        if self._file is None:
+            yield self._rows[: self._count]
+            return
+        if first := self._file.first:
+            yield self._rows[: min(first, self._count)]
+            yield lost(max(0, first - self._count))
+        for records, _ in self._file.blocks():
+            yield records
+
+    def _epochs_of_steps(self) -> np.ndarray:
+        ends = [start for start, _ in self._epoch_starts[1:]] + [len(self)]
+        found = np.full(len(self), np.nan)
+        for (start, epoch), end in zip(self._epoch_starts, ends, strict=True):
+            found[start:end] = epoch
+        found[np.isnan(self[:, "loss"])] = np.nan
+        return found
+
+    def _call_times(self) -> tuple[np.ndarray, np.ndarray]:
+        """How many steps each call had, and the seconds of each of its steps: the steps of a call
+        follow each other and have the same time."""
+        if self._calls is None:
+            lengths: list[np.ndarray] = []
+            values: list[np.ndarray] = []
+            for part in self._parts():
+                seconds = part["seconds"].astype(np.float64)
+                if not len(seconds):
+                    continue
+                starts = np.flatnonzero(np.diff(seconds, prepend=np.nan) != 0)
+                count = np.diff(starts, append=len(seconds))
+                known = ~np.isnan(seconds[starts])
+                lengths.append(count[known])
+                values.append(seconds[starts][known])
+            self._calls = _joined(lengths, values)
+        return self._calls
 
 
-def _until(call: _Call, step: int) -> _Call:
-    """The part of a call before `step`, with its share of the time."""
-    first, count, seconds = call
-    kept = min(count, step - first)
-    return first, kept, seconds * kept / count
+def _joined(lengths: list[np.ndarray], values: list[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+    """The calls of all blocks; one that two blocks share is one call."""
+    count = np.concatenate(lengths or [np.zeros(0, np.int64)])
+    seconds = np.concatenate(values or [np.zeros(0)])
+    starts = np.flatnonzero(np.diff(seconds, prepend=np.nan) != 0)
+    return (np.add.reduceat(count, starts) if len(starts) else count), seconds[starts]

@@ -39,6 +39,7 @@ def follow(
     spec: RunSpec | None = None,
     forward_interrupts: bool = False,
     num_processes: int = 1,
+    strict: bool = False,
 ) -> Generator[Event, None, None]:
     """Carry out the run of `directory` in processes of its own, and give its events as they come.
 
@@ -57,6 +58,7 @@ def follow(
         "directory": str(directory),
         "event_steps": event_steps,
         "spec": spec.to_dict() if spec else None,
+        "strict": strict,
     }
     asked: list[int] = []  # signals that were handed on
     began = False

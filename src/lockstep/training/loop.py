@@ -20,14 +20,17 @@ from lockstep.training.run import EpochSums, Training
 
 
 def train_loop(run: Training) -> None:
-    """Train to the end, or until stopped, interrupted or diverged. The state is saved each way."""
+    """Train to the end, or until stopped, interrupted or diverged. The state is saved each way,
+    and only then the end is announced."""
     while not run.finished and run.goes_on():
         _epoch(run, run.epochs_ended)
+    run.save()
     if run.finished:
         run.emit(RunCompleted(run.step, run.seconds))
+    elif run.divergence is not None:
+        run.emit(run.divergence)
     elif run.interrupted:
         run.emit(RunInterrupted(run.step))
-    run.save()
 
 
 def _epoch(run: Training, epoch: int) -> None:
@@ -77,10 +80,10 @@ def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     seconds = time.perf_counter() - begin
     finite = np.isfinite(values["loss"])
     good = len(rows) if finite.all() else int(np.argmin(finite))
-    losses, norms = values["loss"][:good].tolist(), values["grad_norm"][:good].tolist()
-    rates, batches = lrs[:good].tolist(), batch_numbers(rows[:good]).tolist()
-    call.losses = tuple(losses)
-    event = StepsCompleted(run.step, epoch, losses, norms, rates, seconds, batches)
+    losses, norms = values["loss"][:good], values["grad_norm"][:good]
+    call.losses = losses
+    batches = batch_numbers(rows[:good])
+    event = StepsCompleted(run.step, epoch, losses, norms, lrs[:good], seconds, batches)
     if good < len(rows):
         if good:
             run.emit(event)

@@ -58,6 +58,7 @@ class Result:
             "steps_per_second": float(np.median(rates)) if len(rates) else None,
             "notes": self.history.notes,
             "remarks": self.history.remarks,
+            "damage": self.history.damage,
         }
 
     def plot(self, path: str | Path | None = None) -> Figure:

@@ -15,7 +15,7 @@ from lockstep.ops import Snapshot
 from lockstep.parallel.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
-from lockstep.training.events import Event, LearningRateSet
+from lockstep.training.events import Event, LearningRateSet, RunDiverged
 from lockstep.training.rates import Rates
 
 CALL_SECONDS = 0.25  # about how long one call of the program may take: progress, Ctrl-C
@@ -42,7 +42,7 @@ class Call:
     epochs_ended: int
     sums: EpochSums
     rates: dict[str, Any]
-    losses: tuple[float, ...] = ()
+    losses: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 @dataclass
@@ -63,7 +63,7 @@ class Training:
     event_steps: int = 0  # an event at every multiple at least; 0: as CALL_SECONDS allows
     stopped: bool = False
     interrupted: bool = False
-    diverged: bool = False
+    divergence: RunDiverged | None = None
     previous_call: Call | None = None
     collective: Collective = field(default_factory=NullCollective)
     _pace: float = 8.0
@@ -94,7 +94,7 @@ class Training:
         """completed, diverged, interrupted or stopped; "running" before the end."""
         if self.finished:
             return "completed"
-        if self.diverged:
+        if self.divergence is not None:
             return "diverged"
         return "interrupted" if self.interrupted else "stopped" if self.stopped else "running"
 
@@ -175,13 +175,12 @@ class Training:
         self.sums = replace(call.sums)
         self.rates = Rates(self.spec.schedule, self.spec.schedule_per, call.rates)
 
-    def advance(self, state: State, losses: list[float], batch_size: int, seconds: float) -> None:
+    def advance(self, state: State, losses: np.ndarray, batch_size: int, seconds: float) -> None:
         """Take over the state after len(losses) more steps, and mind how fast they were."""
         count = len(losses)
         self.state, self.step, self.seconds = state, self.step + count, self.seconds + seconds
-        total = self.sums.loss
-        for loss in losses:  # one by one: how a run is cut into calls changes no bit
-            total += loss * batch_size
-        self.sums.loss, self.sums.count = total, self.sums.count + count * batch_size
+        # added one by one, from the left: how a run is cut into calls changes no bit
+        totals = np.add.accumulate(np.append(self.sums.loss, losses * float(batch_size)))
+        self.sums.loss, self.sums.count = float(totals[-1]), self.sums.count + count * batch_size
         # at most fourfold at once: the first call of a program may be the slowest by far
         self._pace = min(4 * max(self._pace, count), CALL_SECONDS * count / max(seconds, 1e-9) + 1)

@@ -6,6 +6,7 @@ A file is safetensors; no framework is imported. The canonical layout goes by th
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import safetensors
@@ -29,16 +30,42 @@ SAVED = (
 LOADED = "Give --model.reset after: the GRU of such a file resets after the product."
 
 
-def trained_weights(run: str | Path) -> Arrays:
-    """The weights of a run's newest checkpoint, canonical."""
+@dataclass(frozen=True)
+class Trained:
+    """A run's weights, canonical, and how far they were trained."""
+
+    weights: Arrays
+    step: int
+    notes: tuple[str, ...]  # what a person should know who takes them for the run's result
+
+
+def trained(run: str | Path, *, strict: bool = False) -> Trained:
+    """The weights of a run's newest whole checkpoint; those it began with are refused.
+
+    With `strict`, so is a run whose newest checkpoint is damaged.
+    """
     directory = find(run)
-    path = checkpoints.newest(directory.checkpoint_folder)
-    if path is None:
+    found = checkpoints.newest_whole(directory.checkpoint_folder, strict=strict)
+    step = found.facts.get("step", 0)
+    if found.snapshot is None or not step:
+        what = (
+            "has no checkpoint yet"
+            if found.snapshot is None
+            else ("has only the weights it began with, untrained")
+        )
         raise RunDirectoryError(
-            f"run = {str(directory.path)!r}: has no checkpoint yet. Train it first: "
+            f"run = {str(directory.path)!r}: {what}. Train it first: "
             f"lockstep resume {directory.path}"
         )
-    return checkpoints.load(path)[0].weights
+    notes = [f"{name} is damaged ({problem})" for name, problem in found.damaged.items()]
+    if (status := directory.status) != "completed":
+        notes.append(f"the run is {status}: these are its weights after {step:,} steps")
+    return Trained(found.snapshot.weights, step, tuple(notes))
+
+
+def trained_weights(run: str | Path, *, strict: bool = False) -> Arrays:
+    """The weights of `trained`."""
+    return trained(run, strict=strict).weights
 
 
 def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = CANONICAL) -> Path:

@@ -21,14 +21,14 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     from lockstep.spec import RunSpec
     from lockstep.training import group, resume
     from lockstep.training.directory import RunDirectory
-    from lockstep.training.events import Event, to_values
+    from lockstep.training.events import Event, to_message
     from lockstep.training.machine import machine_facts
 
     tell({})  # importing took its time
     directory, is_first = RunDirectory(Path(job["directory"])), ranks.is_first()
 
     def send(event: Event) -> None:
-        tell(to_values(event) if is_first else {})
+        tell(to_message(event) if is_first else {})
 
     changed = job.get("spec")
     spec = RunSpec.from_dict(changed) if changed else directory.spec
@@ -37,7 +37,13 @@ def work(job: dict[str, Any], tell: Tell) -> None:
     facts = machine_facts(registry.get(spec.framework))  # this interpreter's, not the parent's
     if is_first:
         directory.record_machine(facts)
-    resume(directory.path, spec=spec, listeners=[send], event_steps=job.get("event_steps", 0))
+    resume(
+        directory.path,
+        spec=spec,
+        listeners=[send],
+        event_steps=job.get("event_steps", 0),
+        strict=job.get("strict", False),
+    )
     if is_first:
         directory.record_machine(facts | {"peak_memory": peak_memory()})
 
