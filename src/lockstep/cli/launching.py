@@ -56,7 +56,9 @@ def run_torchrun(args: argparse.Namespace, spec: RunSpec, out: Path) -> int:
     local = spec.devices // args.nodes
     threads = max(1, (os.cpu_count() or 1) // local)
     # the framework by name: the processes must not choose for themselves
-    words = [*without_options(args.words), "--out", str(out), "--framework", spec.framework]
+    words = [*without_options(args.words), "--framework", spec.framework]
+    if hasattr(args, "out"):  # a run that is resumed has a folder
+        words += ["--out", str(out)]
     code = subprocess.run(
         [python, "-m", "torch.distributed.run", *_torchrun_options(args, local), *words],
         # torchrun would choose 1 and say so at length

@@ -9,6 +9,7 @@ from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import RunStarted
 from lockstep.training.history import History
+from lockstep.training.own_arrays import check_own
 from lockstep.training.result import Result
 
 
@@ -31,5 +32,6 @@ def completed_before(directory: RunDirectory, spec: RunSpec, own: Own | None) ->
     if facts["epochs_ended"] * outline.steps_per_epoch < wanted or facts["step"] < wanted:
         return None
     before = directory.spec
+    check_own(before, own)
     task = assemble(before, own)
     return Result(before, task, History(events), snapshot, "completed", directory.path, ran=False)
