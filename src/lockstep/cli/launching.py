@@ -103,7 +103,7 @@ def _check(args: argparse.Namespace, spec: RunSpec) -> None:
         raise InputError("node_rank", args.node_rank, f"there are {args.nodes} nodes", remedy)
     if args.nodes > 1 and not args.rendezvous:
         remedy = "Give --rendezvous HOST:PORT of node 0."
-        raise InputError("nodes", args.nodes, "they have nowhere to meet", remedy)
+        raise InputError("nodes", args.nodes, "no address is given at which they meet", remedy)
 
 
 def without_options(words: Sequence[str]) -> list[str]:
