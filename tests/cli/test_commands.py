@@ -57,6 +57,7 @@ def test_no_command(lockstep: Command) -> None:
         (["runs", "--model.kind", "gru"], "unrecognized arguments: --model.kind gru"),
         (["doctor", "now"], "unrecognized arguments: now"),
         (["generate", "run", "--num", "many"], "invalid int value: 'many'"),
+        (["schedule", "0.1", "--at=--"], "argument --at: expected one argument"),
     ],
 )
 def test_usage(lockstep: Command, argv: list[str], words: str) -> None:

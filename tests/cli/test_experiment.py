@@ -71,7 +71,7 @@ def test_json_on_real_images(lockstep: Command) -> None:
     [
         ("--devices 9", "devices = 9: conv1 has no more than 6 parts"),
         ("--ways data,layer", "ways = 'layer': is not known. Did you mean 'layers'?"),
-        ("--ways ,", "ways = ',': names nothing"),
+        ("--ways ,", "ways = ',': has no entry"),
         ("--figure ways.gif", "figure = 'ways.gif': is neither PNG nor SVG"),
         ("--batch-size 70000", "batch_size = 70000: there are 10,000 images"),
         ("--micro-batches 0", "micro_batches = 0: must be at least 1"),

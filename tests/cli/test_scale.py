@@ -156,7 +156,7 @@ def test_a_published_model(lockstep: Command) -> None:
     [
         ("--devices 2,two", "devices = 'two': is not a whole number"),
         ("--devices 0", "devices = 0: is not a number of devices"),
-        ("--devices ,", "devices = ',': names nothing"),
+        ("--devices ,", "devices = ',': has no entry"),
         ("--algorithms rign", "algorithm = 'rign': is not known. Did you mean 'ring'?"),
         ("--bandwidth fast", "bandwidth = 'fast': is not a number with a unit"),
         ("--latency 5Gbit", "latency = '5Gbit': has the unit 'Gbit'"),
@@ -165,7 +165,7 @@ def test_a_published_model(lockstep: Command) -> None:
         ("--bucket 1XB", "bucket = '1XB': has the unit 'XB'"),
         ("--figure chart.gif", "figure = 'chart.gif': is neither PNG nor SVG"),
         ("--seconds 0", "seconds = 0.0: measures nothing"),
-        ("--threads 0", "threads = 0: compute nothing"),
+        ("--threads 0", "threads = 0: must be at least 1"),
         ("--backward 2", "backward = 2.0: is no share. Give 0 to 1"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from pathlib import Path
 
 import numpy as np
@@ -213,3 +214,11 @@ def test_training_in_layers_that_reset_after(
     said = said_by(capsys, *argv)
     assert "Use --model.reset after, or --style scratch." in said
     assert main([*argv, *remedy]) == 0
+
+
+def test_weights_from_what_is_no_file(tmp_path: Path) -> None:
+    """A pipe to which nobody writes must not be waited for."""
+    os.mkfifo(tmp_path / "pipe.safetensors")
+    for path in (tmp_path, tmp_path / "pipe.safetensors"):
+        with pytest.raises(InputError, match="is not a file"):
+            load_weights(path, KINDS["mlp"])

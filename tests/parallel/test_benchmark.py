@@ -122,7 +122,7 @@ def test_the_slowest_device_counts_and_warm_ups_do_not() -> None:
         ("--size 64XB", "size = '64XB': has the unit 'XB'"),
         ("--size 6B", "size = 6: is no whole number of float32"),
         ("--size 0MB", "size = 0: is no whole number of float32"),
-        ("--size ,", "size = ',': names nothing"),
+        ("--size ,", "size = ',': has no entry"),
         ("--devices 0", "devices = 0: is not a number of devices. Give 1 or more."),
         ("--devices 2,two", "devices = 'two': is not a whole number"),
         ("--algorithms rign", "algorithm = 'rign': is not known. Did you mean 'ring'?"),

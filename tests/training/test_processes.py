@@ -234,6 +234,21 @@ def test_torchrun_starts_all_anew(tmp_path: Path, rank: int) -> None:
     assert_goes_on(spec, folder)
 
 
+def test_torchrun_goes_on_with_a_run(tmp_path: Path) -> None:
+    """`resume --launch torchrun`, of a run that ended too early for us."""
+    spec, folder = airfoil(epochs=1), tmp_path / "run"
+    process = start(spec, folder, "--quiet")
+    with ended(process):
+        process.communicate(timeout=LIMIT)
+    command = [sys.executable, "-m", "lockstep", "resume", str(folder), "--epochs", "2", "--quiet"]
+    done = subprocess.run(
+        [*command, "--launch", "torchrun"], capture_output=True, text=True, timeout=LIMIT
+    )
+    assert done.returncode == 0, done.stderr
+    assert RunDirectory(folder).spec.epochs == 2
+    assert RunDirectory(folder).status == "completed"
+
+
 def test_two_machines(tmp_path: Path) -> None:
     """Both are this one, with a torchrun for each; the run is where rank 0 is."""
     spec, address = airfoil(), free_address()

@@ -33,7 +33,7 @@ GROUPS = (
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; mistakes are told without a traceback."""
+    """Run one command; a mistake is one message, without a traceback."""
     parser = build_parser()
     given = list(sys.argv[1:] if argv is None else argv)
     words, fields = split_fields(spelled_with_hyphens(given))

@@ -54,7 +54,9 @@ def run_torchrun(args: argparse.Namespace, spec: RunSpec, out: Path) -> int:
     python = environments.interpreter(spec.framework)
     local = spec.devices // args.nodes
     # the framework by name: the processes must not choose for themselves
-    words = [*without_options(args.words), "--out", str(out), "--framework", spec.framework]
+    words = [*without_options(args.words), "--framework", spec.framework]
+    if hasattr(args, "out"):  # a run that is resumed has a folder
+        words += ["--out", str(out)]
     code = subprocess.run(
         [python, "-m", "torch.distributed.run", *_torchrun_options(args, local), *words],
         # torchrun would choose 1 and say so at length
@@ -99,7 +101,7 @@ def _check(args: argparse.Namespace, spec: RunSpec) -> None:
         raise InputError("node_rank", args.node_rank, f"there are {args.nodes} nodes", remedy)
     if args.nodes > 1 and not args.rendezvous:
         remedy = "Give --rendezvous HOST:PORT of node 0."
-        raise InputError("nodes", args.nodes, "they have nowhere to meet", remedy)
+        raise InputError("nodes", args.nodes, "no address is given at which they meet", remedy)
 
 
 def without_options(words: Sequence[str]) -> list[str]:

@@ -15,7 +15,7 @@ def words(field: str, text: str) -> list[str]:
     """
     found = list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
     if not found:
-        raise InputError(field, text, "names nothing", "Give one or more, parted by commas.")
+        raise InputError(field, text, "has no entry", "Give one or more, separated by commas.")
     return found
 
 
@@ -32,7 +32,7 @@ def device_counts(text: str) -> list[int]:
         try:
             found.append(int(word))
         except ValueError:
-            remedy = "Give counts parted by commas, such as 2,4,8."
+            remedy = "Give counts separated by commas, such as 2,4,8."
             raise InputError("devices", word, "is not a whole number", remedy) from None
         check_num_devices(found[-1])
     return found

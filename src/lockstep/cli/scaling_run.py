@@ -25,7 +25,7 @@ MOST_EXAMPLES = 256  # of the batch that is differentiated in NumPy
 def threads(count: int) -> Iterator[None]:
     """Frameworks that are imported or started inside compute with so many threads."""
     if count < 1:
-        raise InputError("threads", count, "compute nothing", "Give 1 or more.")
+        raise InputError("threads", count, "must be at least 1", "Give 1 or more.")
     before = os.environ.get("OMP_NUM_THREADS")
     os.environ["OMP_NUM_THREADS"] = str(count)
     try:

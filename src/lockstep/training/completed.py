@@ -8,6 +8,7 @@ from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import RunStarted
+from lockstep.training.own_arrays import check_own
 from lockstep.training.result import Result
 
 
@@ -30,6 +31,7 @@ def completed_before(directory: RunDirectory, spec: RunSpec, own: Own | None) ->
     if facts["epochs_ended"] * outline.steps_per_epoch < wanted or facts["step"] < wanted:
         return None
     before = directory.spec
+    check_own(before, own)
     task = assemble(before, own)
     history = directory.history()
     return Result(before, task, history, snapshot, "completed", directory.path, ran=False)

@@ -79,6 +79,8 @@ def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = 
 
 def load_weights(path: str | Path, model: Model, layout: str = CANONICAL) -> Arrays:
     """The canonical weights of `model` from a file in the layout of a framework."""
+    if Path(path).exists() and not Path(path).is_file():  # a pipe might never end
+        raise InputError("file", str(path), "is not a file", "Give a .safetensors file.")
     try:
         arrays, _ = from_file(Path(path))
     except (OSError, ValueError, safetensors.SafetensorError) as error:
