@@ -20,13 +20,15 @@ from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
     Event,
+    LogDamaged,
     ProgramCompiled,
     RunCompleted,
     RunDiverged,
     RunInterrupted,
     RunStarted,
+    SpecChanged,
     StepsCompleted,
-    skipped,
+    described,
 )
 
 EPOCH_LINES = 20  # of a run, at most about so many
@@ -116,8 +118,10 @@ class PlainProgress:
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"
                 )
-        elif isinstance(event, CheckpointSkipped):
-            self._say(skipped(event))
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self._say(described(event))
+        elif isinstance(event, SpecChanged):
+            self._say(f"changed: {'; '.join(event.changes)}")
         elif said := ending(event):
             self._say(said)
 
@@ -172,8 +176,10 @@ class LiveProgress:
         elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
             line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
             self._console.print(line)
-        elif isinstance(event, CheckpointSkipped):
-            self._console.print(skipped(event), style="yellow", markup=False)
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self._console.print(described(event), style="yellow", markup=False)
+        elif isinstance(event, SpecChanged):
+            self._console.print(f"changed: {'; '.join(event.changes)}", markup=False)
         elif said := ending(event):
             self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")

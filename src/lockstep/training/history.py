@@ -16,10 +16,11 @@ from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
     Event,
+    LogDamaged,
     ProgramCompiled,
     RunStarted,
     StepsCompleted,
-    skipped,
+    described,
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
 
@@ -63,8 +64,8 @@ class History:
             self.epochs.append(event)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
-        elif isinstance(event, CheckpointSkipped):
-            self.damage.append(skipped(event))
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self.damage.append(described(event))
         elif isinstance(event, RunStarted):
             self._steps_per_epoch = event.steps_per_epoch
 
