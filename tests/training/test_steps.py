@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,8 @@ import pytest
 
 import lockstep as ls
 from lockstep.training.directory import RunDirectory
-from lockstep.training.events import StepsCompleted, from_values, to_message
-from lockstep.training.history import COLUMNS
+from lockstep.training.events import RunStarted, StepsCompleted, from_values, to_message
+from lockstep.training.history import COLUMNS, History
 from lockstep.training.steps import BLOCK, HEADER_SIZE, RECORD, StepFile, StepWriter, checks
 
 from .running import assert_same_run, at_step, small
@@ -112,6 +113,21 @@ def test_an_event_for_another_process_keeps_every_bit() -> None:
     assert back == event
     assert isinstance(back, StepsCompleted)
     assert back.grad_norm.tobytes() == event.grad_norm.tobytes()
+
+
+def test_memory_does_not_grow_with_the_steps(tmp_path: Path) -> None:
+    """20 MB of records, of which the last loss, the times and the speed are asked for."""
+    path = tmp_path / "steps.bin"
+    written(path, 500_000, call=5_000)
+    tracemalloc.start()
+    history = History([RunStarted(0, 500_000, 5_000, {})], StepFile(path))
+    assert len(history) == 500_000
+    assert len(history.metrics) == 1
+    assert history.seconds == pytest.approx(100 * 0.25, rel=1e-6)  # each call: rounded to float32
+    assert len(history.step_rates()) <= 100
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10 * BLOCK * RECORD.itemsize  # some blocks, however many there are
 
 
 # --- version 0.1 ----------------------------------------------------------------------------------

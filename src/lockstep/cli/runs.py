@@ -10,7 +10,7 @@ from typing import Any
 from lockstep.cli.output import print_json, print_notes
 from lockstep.cli.run_options import RUN, add_strict_option
 from lockstep.errors import LockstepError
-from lockstep.files import disk_error
+from lockstep.files import AppendedFile
 
 
 def register(subparsers: Any) -> None:
@@ -132,11 +132,10 @@ def _generate(args: argparse.Namespace) -> int:
     found = trained(directory.path, strict=args.strict)
     print_notes(found.notes)
     text = generate(assemble(directory.spec), found.weights, args.prefix, args.num)
-    kept = directory.path / "generated.txt"
+    kept = AppendedFile(directory.path / "generated.txt")
     try:
-        with kept.open("a") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        raise disk_error(kept, error) from error
+        kept.write(f"{text}\n".encode())
+    finally:
+        kept.close()
     print(text)
     return 0
