@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
 from benchmarks.beside import time_beside
+from benchmarks.log import time_log
 from benchmarks.memory import peak
 from benchmarks.side_by_side import time_side_by_side
 from benchmarks.startup import time_startup
@@ -161,6 +162,25 @@ def beside(rounds: int) -> list[Row]:
     return rows
 
 
+def log(rounds: int) -> list[Row]:
+    found = time_log(max(1, rounds // 2))
+    name = "3,000,000 steps of airfoil b=1 in jax"
+    whole = f"{found.whole:.2f} s / ({found.start:.2f} s start + {found.steps:.2f} s steps)"
+    plain = found.unevaluated / (found.start + found.steps)
+    return [
+        Row(f"{name}: whole command over start and steps", found.ratio, "times", 2.0, False, whole),
+        Row(
+            f"{name}: the same without evaluation",
+            plain,
+            "times",
+            None,
+            False,
+            f"{found.unevaluated:.2f} s",
+        ),
+        Row(f"{name}: lockstep show", found.show, "s", 2.0, False, "its folder holds 120 MB"),
+    ]
+
+
 BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
@@ -170,6 +190,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "startup": startup,
     "memory": memory,
     "beside": beside,
+    "log": log,
 }
 
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import math
 import os
 import uuid
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,30 @@ class AppendedFile:
     def close(self) -> None:
         with contextlib.suppress(OSError):  # what could not be written was reported by then
             os.close(self._handle)
+
+
+@contextlib.contextmanager
+def locked(path: Path) -> Iterator[str | None]:
+    """While inside, the file is this process's and holds its number; another process has it if a
+    text is given, which is the number that it wrote."""
+    try:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except OSError as error:
+        raise disk_error(path, error) from error
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield os.pread(handle, 20, 0).decode("ascii", "replace")
+            return
+        try:
+            os.truncate(handle, 0)
+            _write_all(handle, str(os.getpid()).encode())
+        except OSError as error:
+            raise disk_error(path, error) from error
+        yield None
+    finally:
+        os.close(handle)
 
 
 def truncate(path: Path, size: int) -> None:

@@ -11,7 +11,7 @@ from lockstep.cli.option_values import check_figure
 from lockstep.cli.output import print_json, print_notes
 from lockstep.cli.run_options import RUN, add_strict_option
 from lockstep.errors import InputError, LockstepError
-from lockstep.files import disk_error
+from lockstep.files import AppendedFile
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
@@ -174,11 +174,10 @@ def _generate(args: argparse.Namespace) -> int:
     found = trained(directory.path, strict=args.strict)
     print_notes(found.notes)
     text = generate(assemble(directory.spec), found.weights, args.prefix, args.num)
-    kept = directory.path / "generated.txt"
+    kept = AppendedFile(directory.path / "generated.txt")
     try:
-        with kept.open("a") as file:
-            file.write(f"{text}\n")
-    except OSError as error:
-        raise disk_error(kept, error) from error
+        kept.write(f"{text}\n".encode())
+    finally:
+        kept.close()
     print(text)
     return 0

@@ -20,14 +20,16 @@ from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
     Event,
+    LogDamaged,
     ProgramCompiled,
     RemarkMade,
     RunCompleted,
     RunDiverged,
     RunInterrupted,
     RunStarted,
+    SpecChanged,
     StepsCompleted,
-    skipped,
+    described,
 )
 
 EPOCH_LINES = 20  # of a run, at most about so many
@@ -119,8 +121,10 @@ class PlainProgress:
                 )
         elif isinstance(event, RemarkMade):
             self._say(f"note: {event.text}")
-        elif isinstance(event, CheckpointSkipped):
-            self._say(skipped(event))
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self._say(described(event))
+        elif isinstance(event, SpecChanged):
+            self._say(f"changed: {'; '.join(event.changes)}")
         elif said := ending(event):
             self._say(said)
 
@@ -177,8 +181,10 @@ class LiveProgress:
             self._console.print(line)
         elif isinstance(event, RemarkMade):
             self._console.print(f"note: {event.text}", style="yellow")
-        elif isinstance(event, CheckpointSkipped):
-            self._console.print(skipped(event), style="yellow", markup=False)
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self._console.print(described(event), style="yellow", markup=False)
+        elif isinstance(event, SpecChanged):
+            self._console.print(f"changed: {'; '.join(event.changes)}", markup=False)
         elif said := ending(event):
             self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -34,8 +33,10 @@ from lockstep.training.events import (
     CheckpointSaved,
     CheckpointSkipped,
     Event,
+    LogDamaged,
     ProgramCompiled,
     RunStarted,
+    SpecChanged,
 )
 from lockstep.training.history import History
 from lockstep.training.interrupt import interruptible
@@ -95,11 +96,11 @@ def train(
         return _carry_out(ready, collective, None, facts, start, hearing)
     machine = machine_facts(registry.get(spec.framework))
     directory = RunDirectory(held) if held else RunDirectory.create(out, spec, machine, own)
-    with directory.taken(), _resumable(directory):
-        if held:
-            directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
-        skipped = found.damaged
-        return _carry_out(ready, collective, directory, facts, start, hearing, skipped)
+    with _resumable(directory), directory.taken():
+        changes = directory.changes_since(facts, spec)
+        unchanged = directory.cut_log(facts) if held else True
+        news = _news(found, changes, unchanged)
+        return _carry_out(ready, collective, directory, facts, start, hearing, news)
 
 
 def resume(
@@ -135,15 +136,24 @@ def resume(
     if collective.rank:
         snapshot, facts = group.shared_checkpoint(collective, Found())
         return _carry_out(_make_ready(spec, own), collective, None, facts, snapshot, hearing)
-    with directory.taken(), _resumable(directory):
+    with _resumable(directory), directory.taken():
         found = checkpoints.newest_whole(directory.checkpoint_folder, strict=strict)
         snapshot, facts = group.shared_checkpoint(collective, found)
+        changes = directory.changes_since(facts, spec)
         ready = _make_ready(spec, own)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
-        directory.cut_log(facts.get("log_size", 0), facts.get("step", 0))
-        skipped = found.damaged
-        return _carry_out(ready, collective, directory, facts, snapshot, hearing, skipped)
+        news = _news(found, changes, directory.cut_log(facts))
+        return _carry_out(ready, collective, directory, facts, snapshot, hearing, news)
+
+
+def _news(found: Found, changes: list[str], log_unchanged: bool) -> list[Event]:
+    """What a run that is resumed has to say about how it goes on."""
+    step = found.facts.get("step", 0)
+    events: list[Event] = [CheckpointSkipped(n, p, step) for n, p in found.damaged.items()]
+    if not log_unchanged:
+        events.append(LogDamaged("events.jsonl", "is not as it was when the state was saved"))
+    return events + ([SpecChanged(step, changes)] if changes else [])
 
 
 @contextmanager
@@ -190,7 +200,7 @@ def _carry_out(
     facts: dict[str, Any],
     snapshot: Snapshot | None,
     hearing: _Hearing,
-    skipped: Mapping[str, str] = MappingProxyType({}),
+    news: Iterable[Event] = (),
 ) -> Result:
     spec, task, program = ready.spec, ready.task, ready.program
     begin = time.perf_counter()
@@ -203,7 +213,7 @@ def _carry_out(
 
     def save(run: Training, saved: Snapshot) -> None:
         if directory is not None and log is not None:
-            host = _host_facts(run) | {"log_size": log.sync()}
+            host = _host_facts(run) | log.sync()
             path = checkpoints.save(directory.checkpoint_folder, run.step, saved, host)
             run.emit(CheckpointSaved(run.step, path.name))
 
@@ -231,8 +241,11 @@ def _carry_out(
         with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             outline = {**task.facts, "framework": spec.framework}
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
-            for name, problem in skipped.items():
-                run.emit(CheckpointSkipped(name, problem, run.step))
+            for event in news:
+                run.emit(event)
+            if log is not None and log.lost_steps and "log_digest" in facts:  # 0.1 had none
+                problem = f"the record of {log.lost_steps:,} steps is lost"
+                run.emit(LogDamaged("steps.bin", problem))
             if not facts:
                 run.save()  # where it began can be looked at, and gone back to
             program.prepare(state, task.plan.epoch(0))
@@ -280,6 +293,7 @@ def _host_facts(run: Training) -> dict[str, Any]:
         "sums": [run.sums.loss, run.sums.count],
         "rates": run.rates.to_dict(),
         "framework": run.spec.framework,
+        "spec": run.spec.to_dict(),
     }
 
 

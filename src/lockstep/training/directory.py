@@ -9,16 +9,14 @@ generated.txt    text it continued       figures/, report.html
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from lockstep.errors import RunDirectoryError
-from lockstep.files import disk_error, write_whole
+from lockstep.files import locked, write_whole
 from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
 from lockstep.training import checkpoints
@@ -95,10 +93,21 @@ class RunDirectory:
 
     def refuse_other(self, spec: RunSpec) -> None:
         """Raise if this run cannot go on as `spec` says: its data, model, batches or seed."""
-        changed = [d for d in diff(self.spec, spec) if d[0].startswith(FIXED)]
-        if changed:
+        self._refuse_changed(diff(self.spec, spec))
+
+    def changes_since(self, facts: dict[str, Any], spec: RunSpec) -> list[str]:
+        """What `spec` says otherwise than the run did when a checkpoint with these facts was saved;
+        raises if that cannot be changed. Checkpoints of version 0.1 do not say."""
+        if "spec" not in facts:
+            return []
+        changed = diff(RunSpec.from_dict(facts["spec"]), spec)
+        self._refuse_changed(changed)
+        return [f"{name}: {before!r} before, {now!r} now" for name, before, now in changed]
+
+    def _refuse_changed(self, changed: list[tuple[str, object, object]]) -> None:
+        if fixed := [d for d in changed if d[0].startswith(FIXED)]:
             raise RunDirectoryError(
-                f"run = {str(self.path)!r}: cannot go on with another {_told(changed)}. "
+                f"run = {str(self.path)!r}: cannot go on with another {_told(fixed)}. "
                 "Train a new run with --out instead."
             )
 
@@ -109,35 +118,22 @@ class RunDirectory:
     @contextmanager
     def taken(self) -> Iterator[None]:
         """While inside, no other process may carry out this run."""
-        path = self.path / "lock"
-        try:
-            file = path.open("a+")
-        except OSError as error:
-            raise disk_error(path, error) from error
-        with file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                file.seek(0)
+        with locked(self.path / "lock") as holder:
+            if holder is not None:
                 raise RunDirectoryError(
-                    f"run = {str(self.path)!r}: is under way in process {file.read() or '?'}. "
+                    f"run = {str(self.path)!r}: is under way in process {holder or '?'}. "
                     "Wait for its end, or stop it."
-                ) from None
-            os.truncate(file.fileno(), 0)
-            file.write(str(os.getpid()))
-            try:
-                file.flush()
-            except OSError as error:
-                raise disk_error(path, error) from error
+                )
             yield
 
     def open_log(self, step: int) -> EventLog:
         """The log, to go on at `step`."""
         return EventLog(self.log, self.steps, step)
 
-    def cut_log(self, size: int, step: int) -> None:
-        """Forget events after the checkpoint of `step`: they will happen again."""
-        cut(self.log, size, step)
+    def cut_log(self, facts: dict[str, Any]) -> bool:
+        """Forget events after the checkpoint with these facts: they will happen again. Whether the
+        log up to there is as it was then."""
+        return cut(self.log, facts)
 
     def events(self, damage: list[str] | None = None) -> Iterator[Event]:
         """The events so far; a last line cut off by a kill is left out.

@@ -112,6 +112,22 @@ class CheckpointSkipped:
 
 
 @dataclass(frozen=True)
+class LogDamaged:
+    """A run that is resumed found its record damaged: what is lost of it. Its state is whole."""
+
+    path: str
+    problem: str
+
+
+@dataclass(frozen=True)
+class SpecChanged:
+    """From `step` on the run goes by other settings than before: another framework, or rate."""
+
+    step: int
+    changes: list[str]
+
+
+@dataclass(frozen=True)
 class RunDiverged:
     """The loss of `step` was not finite after an update with `lr`; the state at `kept` is saved."""
 
@@ -141,6 +157,8 @@ Event = (
     | RemarkMade
     | CheckpointSaved
     | CheckpointSkipped
+    | LogDamaged
+    | SpecChanged
     | RunDiverged
     | RunInterrupted
     | RunCompleted
@@ -148,8 +166,10 @@ Event = (
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}
 
 
-def skipped(event: CheckpointSkipped) -> str:
-    """What to tell a person about a checkpoint that was skipped."""
+def described(event: CheckpointSkipped | LogDamaged) -> str:
+    """Damage in words."""
+    if isinstance(event, LogDamaged):
+        return f"{event.path}: {event.problem}"
     what = f"checkpoint {event.path} is damaged ({event.problem})"
     return f"{what}; the run went on from the one of step {event.step:,}"
 

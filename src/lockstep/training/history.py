@@ -16,11 +16,12 @@ from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
     Event,
+    LogDamaged,
     ProgramCompiled,
     RemarkMade,
     RunStarted,
     StepsCompleted,
-    skipped,
+    described,
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
 
@@ -72,8 +73,8 @@ class History:
             self.remarks.append(event.text)
         elif isinstance(event, ProgramCompiled):
             self.compile_seconds, self.notes = event.seconds, event.notes
-        elif isinstance(event, CheckpointSkipped):
-            self.damage.append(skipped(event))
+        elif isinstance(event, CheckpointSkipped | LogDamaged):
+            self.damage.append(described(event))
 
     def _begin_in(self, framework: str, step: int) -> None:
         while self.frameworks and self.frameworks[-1][1] >= step:  # it came to nothing

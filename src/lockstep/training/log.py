@@ -5,9 +5,11 @@ Both are appended to while the run goes on, and cut back to a checkpoint when it
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import AppendedFile, disk_error, truncate
@@ -31,8 +33,11 @@ class EventLog:
 
     def __init__(self, log: Path, steps: Path, step: int) -> None:
         self._steps = StepWriter(steps, step)
+        self.lost_steps = self._steps.lost
         try:
             self._events = AppendedFile(log)
+            with log.open("rb") as file:
+                self._digest = hashlib.sha256(file.read(log.stat().st_size))
         except BaseException:
             self._steps.close()
             raise
@@ -41,14 +46,16 @@ class EventLog:
         if isinstance(event, StepsCompleted):
             self._steps(event)
             return
-        self._events.write(f"{to_json(event)}\n".encode())
+        line = f"{to_json(event)}\n".encode()
+        self._events.write(line)
+        self._digest.update(line)
         if isinstance(event, ENDINGS):
             self._events.sync()
 
-    def sync(self) -> int:
-        """The size of the log; it and the steps are safe on the disk, as a checkpoint needs."""
+    def sync(self) -> dict[str, int | str]:
+        """What a checkpoint remembers of the log, which is safe on the disk, as are the steps."""
         self._steps.sync()
-        return self._events.sync()
+        return {"log_size": self._events.sync(), "log_digest": self._digest.hexdigest()}
 
     def close(self) -> None:
         self._steps.close()
@@ -77,13 +84,14 @@ def read(log: Path, damage: list[str] | None = None) -> Iterator[Event]:
             yield event
 
 
-def cut(log: Path, size: int, step: int) -> None:
-    """Forget what happened after the checkpoint of `step`, which holds the first `size` bytes: it
-    will happen again. Lines that tell of the checkpoint itself stay, a torn last line does not."""
-    if not log.exists():
-        return
+def cut(log: Path, facts: Mapping[str, Any]) -> bool:
+    """Forget what happened after the checkpoint with these facts: it will happen again. Lines that
+    tell of the checkpoint itself stay, a torn last line does not.
+
+    Whether the log up to the checkpoint is as it was then."""
+    size, step, digest = facts.get("log_size", 0), facts.get("step", 0), facts.get("log_digest")
     try:
-        content = log.read_bytes()
+        content = log.read_bytes() if log.exists() else b""
     except OSError as error:
         raise disk_error(log, error) from error
     end = content[:size].rfind(b"\n") + 1
@@ -94,6 +102,7 @@ def cut(log: Path, size: int, step: int) -> None:
             end += len(line)
     if end < len(content):
         truncate(log, end)
+    return digest is None or hashlib.sha256(content[:size]).hexdigest() == digest
 
 
 def _tells_of(line: bytes, step: int) -> bool:

@@ -41,6 +41,9 @@ class Rates:
             return np.full(count, self._plateau.lr)
         if self._per == "epoch":
             return np.full(count, self._schedule(epoch))  # type: ignore[operator]
+        settled = self._schedule.settled  # type: ignore[union-attr]
+        if settled is not None and step >= settled:  # no list of numbers: a step may take 0.1 us
+            return np.full(count, self._schedule(settled))  # type: ignore[operator]
         return np.array(self._schedule.values(step, step + count))  # type: ignore[union-attr]
 
     def set_by_hand(self, lr: float | None) -> None:

@@ -171,7 +171,7 @@ class StepWriter:
     def __init__(self, path: Path, step: int) -> None:
         """Go on at `step`: records of later steps are of a path given up, and go."""
         self._end = step
-        prepare(path, step)
+        self.lost = prepare(path, step)
         self._file = AppendedFile(path)
 
     def __call__(self, event: StepsCompleted) -> None:
@@ -189,8 +189,8 @@ class StepWriter:
         self._file.close()
 
 
-def prepare(path: Path, step: int) -> None:
-    """Make `path` end just before `step`.
+def prepare(path: Path, step: int) -> int:
+    """Make `path` end just before `step`; how many of the steps before are not recorded in it.
 
     A file that has to be cut is written anew: who reads the old one, reads it on undisturbed.
     """
@@ -200,11 +200,11 @@ def prepare(path: Path, step: int) -> None:
         found = None  # none, or one without a readable header: its steps are lost
     if found is None or found.first > step:
         write_whole(path, HEADER % step)
-        return
+        return step
     count = step - found.first
     size = path.stat().st_size
     if size == HEADER_SIZE + count * RECORD.itemsize and found.count == count:
-        return
+        return 0
     parts = [HEADER % found.first]
     with path.open("rb") as file:
         file.seek(HEADER_SIZE)
@@ -214,6 +214,7 @@ def prepare(path: Path, step: int) -> None:
         rest["check"] = checks(rest, found.end)
         parts.append(rest.tobytes())
     write_whole(path, b"".join(parts))
+    return max(0, count - found.count)
 
 
 def _first(path: Path, header: bytes) -> int:
