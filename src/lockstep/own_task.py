@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.errors import InputError
+from lockstep.models.fitting import as_labels, as_numbers, finite_numbers
 from lockstep.models.own import OwnNet
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
@@ -77,8 +78,12 @@ def own(
     """Your arrays and your model as a task.
 
     `model` is a function `net(ops, w, x)` with its initial `weights`, which runs in every
-    framework, or a framework's own module (torch.nn.Module, flax), which runs in its own. For
-    "squared", y is (N, O) or (N,); for "cross_entropy", y holds whole-number labels (N,).
+    framework, or a framework's own module (torch.nn.Module, flax), which runs in its own.
+
+    "squared": y is (N, ...) as the outputs are, or (N,) for outputs (N, 1); the loss is the sum
+    over an example's outputs, averaged over examples. "cross_entropy": y holds whole-number labels
+    (N, ...) for scores (N, ..., C), as (N, T) for scores (N, T, C) of sequences; loss and accuracy
+    are averaged over all labels.
 
     >>> net = lambda ops, w, x: x @ w["w"]
     >>> mine = own(net, np.eye(4), np.arange(4.0), weights={"w": np.zeros((4, 1))})
@@ -98,18 +103,17 @@ def own(
     if not plain and weights:
         problem = f"are not for a {type(model).__name__}, which brings its own"
         raise InputError("weights", list(weights), problem, "Leave them out.")
-    given = {name: np.asarray(value) for name, value in (weights or {}).items()}
+    given = {n: finite_numbers(f"weights[{n!r}]", value) for n, value in (weights or {}).items()}
     return Own(splits, OwnNet(model, given), None if plain else model, loss)
 
 
 def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = as_numbers(f"x{suffix}", x), as_numbers(f"y{suffix}", y)
     if len(x) != len(y):
         raise InputError(f"y{suffix}", y.shape, f"does not match x{suffix} {x.shape}", "Pair them.")
     if loss == "squared":
         y = y.astype(np.float64)
         y = y.reshape(-1, 1) if y.ndim == 1 else y
-    elif y.dtype.kind not in "iu" or y.min(initial=0) < 0:
-        remedy = "Give whole numbers from 0 on."
-        raise InputError(f"y{suffix}", y.dtype.name, "are not labels", remedy)
+    else:
+        y = as_labels(f"y{suffix}", y)
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}

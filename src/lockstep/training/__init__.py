@@ -29,6 +29,7 @@ from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own, load_own
+from lockstep.training.own_outputs import check_net
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run import EpochSums, Training
@@ -147,6 +148,7 @@ def _make_ready(spec: RunSpec, own: Own | None) -> _Ready:
     framework = registry.get(spec.framework)
     check_own(spec, own)
     task = assemble(spec, own)
+    check_net(task)
     begin = time.perf_counter()
     program = framework.compile(task, spec)
     return _Ready(spec, task, program, time.perf_counter() - begin)

@@ -28,6 +28,7 @@ from lockstep.training.history import History
 from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own
+from lockstep.training.own_outputs import check_net
 from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
@@ -104,7 +105,9 @@ def _task(spec: RunSpec, own: Own | None) -> Task:
             "Define it over Ops with def at the top of a .py file.",
         )
     check_own(spec, own)
-    return assemble(spec, own)
+    task = assemble(spec, own)
+    check_net(task)
+    return task
 
 
 def _follow(
