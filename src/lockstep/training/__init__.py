@@ -75,7 +75,7 @@ def train(
         path = checkpoints.newest(held / "checkpoints") if held else None
         saved, facts = group.shared_checkpoint(collective, path)
         start = saved or start
-    ready = _make_ready(spec, own)
+    ready = _make_ready(spec, own, held)
     hearing = _Hearing(callbacks, listeners, event_steps)
     if out is None:
         return _carry_out(ready, collective, None, facts, start, hearing)
@@ -118,7 +118,7 @@ def resume(
     with directory.taken():
         path = checkpoints.newest(directory.checkpoint_folder)
         snapshot, facts = group.shared_checkpoint(collective, path)
-        ready = _make_ready(spec, own)
+        ready = _make_ready(spec, own, directory.path)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
         directory.cut_log(facts.get("log_size", 0))
@@ -144,9 +144,9 @@ class _Ready:
     seconds: float  # that building the program took
 
 
-def _make_ready(spec: RunSpec, own: Own | None) -> _Ready:
+def _make_ready(spec: RunSpec, own: Own | None, folder: Path | None = None) -> _Ready:
     framework = registry.get(spec.framework)
-    check_own(spec, own)
+    check_own(spec, own, folder)
     task = assemble(spec, own)
     check_net(task)
     begin = time.perf_counter()

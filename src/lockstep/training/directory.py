@@ -3,6 +3,7 @@
 spec.toml        what was asked          machine.json   where and with what it ran
 events.jsonl     what happened, a line each, only ever appended to
 checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
+                                         model.txt        and what their model is
 generated.txt    text it continued       figures/, report.html
 """
 
@@ -32,6 +33,8 @@ from lockstep.training.own_arrays import save_own
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
+FREE = ("model.weights",)  # the run has its own in its first checkpoint
+UNRECORDED = (("model.structure", ""),)  # in runs that are older than the field
 
 
 class RunDirectory:
@@ -84,7 +87,11 @@ class RunDirectory:
 
     def refuse_other(self, spec: RunSpec) -> None:
         """Raise if this run cannot go on as `spec` says: its data, model, batches or seed."""
-        changed = [d for d in diff(self.spec, spec) if d[0].startswith(FIXED)]
+        changed = [
+            (name, there, here)
+            for name, there, here in diff(self.spec, spec)
+            if name.startswith(FIXED) and name not in FREE and (name, there) not in UNRECORDED
+        ]
         if changed:
             raise RunDirectoryError(
                 f"run = {str(self.path)!r}: cannot go on with another {_told(changed)}. "

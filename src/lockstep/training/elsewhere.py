@@ -149,7 +149,15 @@ def _take_back(directory: RunDirectory) -> None:
     folder = directory.path
     start = directory.checkpoint_folder / "step-000000000.safetensors"
     with suppress(RunDirectoryError), directory.taken():  # unless another process has begun it
-        for name in ("spec.toml", "machine.json", "own.safetensors", "worker.log", start, "lock"):
+        for name in (
+            "spec.toml",
+            "machine.json",
+            "own.safetensors",
+            "model.txt",
+            "worker.log",
+            start,
+            "lock",
+        ):
             (folder / name).unlink(missing_ok=True)
     for empty in (directory.checkpoint_folder, folder):
         with suppress(OSError):  # what else is in it was there before
