@@ -28,13 +28,13 @@ import numpy as np
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 # where modules of the frameworks keep their parts and parameters
-HOLDERS = frozenset(
-    ["_modules", "_sub_layers", "_cells", "_children", "_layers", "_parameters", "_params", "_buffers", "_reg_params"]
-)
+HOLDERS = {"_modules", "_sub_layers", "_cells", "_children", "_layers"} | {
+    "_parameters", "_params", "_buffers", "_reg_params",
+}  # fmt: skip
 # set by a framework, not by who builds the module: a mode, and names that are numbered on the way
-PASSING = frozenset(
-    ["training", "name", "parent", "built", "param_prefix", "arguments_key", "cell_type", "grad_ops_label", "has_bprop", "is_top_cell", "instance_name", "requires_grad"]
-)
+PASSING = {"training", "name", "parent", "built", "param_prefix", "arguments_key", "cell_type"} | {
+    "grad_ops_label", "has_bprop", "is_top_cell", "instance_name", "requires_grad",
+}  # fmt: skip
 TRAINED = ("requires_grad", "stop_gradient", "grad_req", "trainable")
 LIBRARIES = tuple(
     str(Path(path).resolve()) for path in (sysconfig.get_path("stdlib"), Path(__file__).parents[1])
@@ -304,7 +304,10 @@ def _numpy(value: Any) -> np.ndarray | None:
     for how in ("asnumpy", "numpy"):
         if hasattr(value, how):
             return np.asarray(getattr(value, how)())
-    return np.asarray(value)
+    try:
+        return np.asarray(value)
+    except TypeError:  # the key of a generator is an array that only its framework reads
+        return np.array(str(value))
 
 
 # --- code
