@@ -204,6 +204,57 @@ def test_arrays_that_cannot_be_used(change: dict[str, Any], message: str) -> Non
         ls.own(two_layers, **given)
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"batchsize": 4}, r"field = 'batchsize': is not known\. Did you mean 'batch_size'"),
+        ({"model": "mlp"}, r"field = 'model': is not known"),
+        ({"data": {"max_examples": 10}}, r"data\.max_examples = 10: .*x\[:10\], y\[:10\]"),
+        ({"data": {"ordering": 1}}, r"data field \(of own\) = 'ordering': is not known.*'order'"),
+        ({"data": {"order": "down"}}, r"data\.order = 'down': is not known"),
+        ({"data": "own"}, r"data = 'own': is not how own arrays are read"),
+    ],
+)
+def test_fields_that_a_run_does_not_have(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        regression().run(**fields)
+
+
+def test_the_order_of_the_arrays_can_be_chosen() -> None:
+    spec = regression().run(data={"order": "in_order", "drop_last": True})
+    assert (spec.data.order, spec.data.drop_last) == ("in_order", True)
+
+
+def test_another_function_is_another_run(tmp_path: Path) -> None:
+    """Two lambdas on a line, over the same arrays from the same weights."""
+    one, other = (
+        ls.own(net, X, Y, weights={"w": np.ones((4, 1))})
+        for net in ((lambda ops, w, x: x @ w["w"]), (lambda ops, w, x: ops.tanh(x @ w["w"])))
+    )
+    assert one.run().hash != other.run().hash
+    ls.train(one.run(), one, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"model\.structure = .*x @ w\['w'\]' there, .*tanh.*here"):
+        ls.resume(tmp_path / "run", other)
+    with pytest.raises(InputError, match=r"model\.structure = .*another model"):
+        ls.train(one.run(), other)
+    assert ls.resume(tmp_path / "run", one).status == "completed"
+
+
+def test_a_run_of_before_the_structure_was_recorded_goes_on(tmp_path: Path) -> None:
+    mine = regression()
+    spec = mine.run(batch_size=16, epochs=3)
+    whole = ls.train(spec, mine)
+    for i, fields in enumerate(({}, {"spec": spec})):
+        folder = tmp_path / str(i)
+        ls.train(spec, mine, out=folder, callbacks=[at_step(4)], event_steps=1)
+        (folder / "model.txt").unlink()
+        lines = (folder / "spec.toml").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith(("structure =", "weights ="))]
+        assert len(kept) == len(lines) - 2
+        (folder / "spec.toml").write_text("".join(kept))
+        assert_same_run(whole, ls.resume(folder, mine, **fields))
+
+
 def test_a_spec_without_its_task() -> None:
     with pytest.raises(InputError, match=r"ls\.train\(run, mine\)"):
         ls.train(regression().run())
