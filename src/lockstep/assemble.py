@@ -6,6 +6,8 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from lockstep import models
 from lockstep.data import airfoil, fashion_mnist, generated
 from lockstep.data.examples import Examples
@@ -13,6 +15,7 @@ from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.text import VOCABULARY_SIZE, Text, load_timemachine
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES, cross_entropy, squared
+from lockstep.ops import Arrays
 from lockstep.own_task import Own
 from lockstep.spec import Airfoil, FashionMNIST, OwnData, RunSpec, TimeMachine
 from lockstep.task import Task, WindowBatch, example_batch, image_batch
@@ -110,7 +113,7 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
             "data.kind", "own", "needs the arrays themselves", "Give them: ls.train(run, mine)."
         )
     return Task(
-        splits=own.splits,
+        splits={name: _held(arrays) for name, arrays in own.splits.items()},
         batch=example_batch,
         model=own.net,
         loss=LOSSES[part.loss],
@@ -118,6 +121,14 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
         facts={"digest": part.digest},
         native=own.native,
     )
+
+
+def _held(arrays: Arrays) -> Arrays:
+    """Whole numbers in types that every framework has: labels in one, x as it is if it can."""
+    x, y = arrays["x"], arrays["y"]
+    if x.dtype.kind in "iu" and x.dtype.name not in ("uint8", "int32", "int64"):
+        x = x.astype(np.int32)
+    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y}
 
 
 def _example_plan(

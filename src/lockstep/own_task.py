@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.errors import InputError
+from lockstep.errors import InputError, unknown
+from lockstep.models.fitting import as_labels, as_numbers, finite_numbers
 from lockstep.models.own import OwnNet
+from lockstep.models.structure import digest_of, initial_arrays, structure
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
 from lockstep.spec.checks import one_of
@@ -28,6 +31,7 @@ class Own:
     net: OwnNet
     native: Any
     loss: str
+    structure: tuple[str, ...] = ()  # what the model is, in lines (models/structure.py)
 
     @property
     def reference(self) -> str:
@@ -43,25 +47,58 @@ class Own:
     @property
     def digest(self) -> str:
         """Twelve hex digits of the arrays and initial weights."""
-        sha = hashlib.sha256()
         groups = {**self.splits, "weights": self.net.weights}
-        for group, name in sorted((g, n) for g, arrays in groups.items() for n in arrays):
-            value = groups[group][name]
-            sha.update(f"{group}/{name}{value.dtype}{value.shape}".encode())
-            sha.update(np.ascontiguousarray(value).tobytes())
-        return sha.hexdigest()[:12]
+        names = sorted((g, n) for g, arrays in groups.items() for n in arrays)
+        return _digest((f"{g}/{n}", groups[g][n]) for g, n in names)
 
     def run(self, *, lr: Any = 0.1, schedule: Any = None, **fields: Any) -> RunSpec:
-        """A spec for this task: any field of RunSpec by name, `lr` or a whole `schedule`."""
+        """A spec for this task: any field of RunSpec by name, `lr` or a whole `schedule`.
+
+        `data` may say in which order the arrays are read: {"order": "in_order"}, "drop_last".
+        """
+        known = [f.name for f in dataclasses.fields(RunSpec) if f.name != "model"]
+        for name in fields:
+            if name not in known:
+                raise unknown("field", name, [*known, "lr"])
         defaults: dict[str, Any] = {"name": "own", "optimizer": SGD(), "batch_size": 32}
         fields = defaults | fields
         fields.setdefault("evaluate", tuple(s for s in self.splits if s == "test"))
+        brought = () if self.native is None else initial_arrays(self.native)
         return RunSpec(
-            data=OwnData(digest=self.digest, loss=self.loss),
-            model=OwnModel(reference=self.reference),
+            data=OwnData(digest=self.digest, loss=self.loss, **_reading(fields.pop("data", {}))),
+            model=OwnModel(
+                reference=self.reference,
+                structure=digest_of(self.structure) if self.structure else "",
+                weights=_digest(brought) if self.native is not None else "",
+            ),
             schedule=as_schedule(schedule if schedule is not None else lr),
             **fields,
         )
+
+
+READING = ("order", "drop_last")  # what a run may choose of the arrays that it has
+
+
+def _reading(data: Any) -> dict[str, Any]:
+    if not isinstance(data, Mapping):
+        remedy = 'Give a table such as {"order": "in_order"}.'
+        raise InputError("data", data, "is not how own arrays are read", remedy)
+    for name, value in data.items():
+        if name == "max_examples":
+            remedy = f"Give fewer to ls.own: x[:{value}], y[:{value}]."
+            raise InputError("data.max_examples", value, "own arrays are used whole", remedy)
+        if name not in READING:
+            raise unknown("data field (of own)", name, READING)
+    return dict(data)
+
+
+def _digest(arrays: Iterable[tuple[str, np.ndarray]]) -> str:
+    """Twelve hex digits of named arrays."""
+    sha = hashlib.sha256()
+    for name, value in arrays:
+        sha.update(f"{name}{value.dtype}{value.shape}".encode())
+        sha.update(np.ascontiguousarray(value).tobytes())
+    return sha.hexdigest()[:12]
 
 
 def own(
@@ -77,8 +114,12 @@ def own(
     """Your arrays and your model as a task.
 
     `model` is a function `net(ops, w, x)` with its initial `weights`, which runs in every
-    framework, or a framework's own module (torch.nn.Module, flax), which runs in its own. For
-    "squared", y is (N, O) or (N,); for "cross_entropy", y holds whole-number labels (N,).
+    framework, or a framework's own module (torch.nn.Module, flax), which runs in its own.
+
+    "squared": y is (N, ...) as the outputs are, or (N,) for outputs (N, 1); the loss is the sum
+    over an example's outputs, averaged over examples. "cross_entropy": y holds whole-number labels
+    (N, ...) for scores (N, ..., C), as (N, T) for scores (N, T, C) of sequences; loss and accuracy
+    are averaged over all labels.
 
     >>> net = lambda ops, w, x: x @ w["w"]
     >>> mine = own(net, np.eye(4), np.arange(4.0), weights={"w": np.zeros((4, 1))})
@@ -98,18 +139,18 @@ def own(
     if not plain and weights:
         problem = f"are not for a {type(model).__name__}, which brings its own"
         raise InputError("weights", list(weights), problem, "Leave them out.")
-    given = {name: np.asarray(value) for name, value in (weights or {}).items()}
-    return Own(splits, OwnNet(model, given), None if plain else model, loss)
+    given = {n: finite_numbers(f"weights[{n!r}]", value) for n, value in (weights or {}).items()}
+    native = None if plain else model
+    return Own(splits, OwnNet(model, given), native, loss, structure(model))
 
 
 def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
-    x, y = np.asarray(x), np.asarray(y)
+    x, y = as_numbers(f"x{suffix}", x), as_numbers(f"y{suffix}", y)
     if len(x) != len(y):
         raise InputError(f"y{suffix}", y.shape, f"does not match x{suffix} {x.shape}", "Pair them.")
     if loss == "squared":
         y = y.astype(np.float64)
         y = y.reshape(-1, 1) if y.ndim == 1 else y
-    elif y.dtype.kind not in "iu" or y.min(initial=0) < 0:
-        remedy = "Give whole numbers from 0 on."
-        raise InputError(f"y{suffix}", y.dtype.name, "are not labels", remedy)
+    else:
+        y = as_labels(f"y{suffix}", y)
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}

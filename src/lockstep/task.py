@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.errors import InputError
-from lockstep.models.losses import Loss, cross_entropy
+from lockstep.models.losses import Loss, are_correct, cross_entropy
 from lockstep.models.model import Model
 from lockstep.ops import Array, Arrays, Ops, Snapshot, Weights
 from lockstep.optimizers import slot_names
@@ -51,12 +52,28 @@ class Task:
         return isinstance(self.plan, WindowPlan) and self.plan.carries_state
 
     def count(self, split: str) -> int:
-        """How many losses an evaluation of a split sums: examples, or symbols of a text."""
-        return sum(block.size for block in self.evaluation_rows(split)) * self._losses_per_row
+        """How many losses an evaluation of a split sums: labels, or examples without labels."""
+        rows = sum(block.size for block in self.evaluation_rows(split))
+        if isinstance(self.plan, WindowPlan):
+            return rows * self.plan.num_steps
+        return rows * (prod(self.splits[split]["y"].shape[1:]) if self.classifies else 1)
 
-    @property
-    def _losses_per_row(self) -> int:
-        return self.plan.num_steps if isinstance(self.plan, WindowPlan) else 1
+    def losses(self, ops: Ops, outputs: Array, y: Array) -> Array:
+        """One for each label (or example without labels), time first: (T * B,)."""
+        return self._time_first(ops, self.loss(ops, outputs, y), y)
+
+    def correct(self, ops: Ops, outputs: Array, y: Array) -> Array:
+        """1 for each label that the largest score names, else 0; time first: (T * B,)."""
+        return self._time_first(ops, are_correct(ops, outputs, y), y)
+
+    def _time_first(self, ops: Ops, values: Array, y: Array) -> Array:
+        """Labels of examples come as (B, T), those of a text as (T, B)."""
+        examples = y.shape[0]
+        if isinstance(self.plan, WindowPlan) or not self.classifies or len(y.shape) == 1:
+            return values
+        each = prod(y.shape[1:])
+        by_example = ops.reshape(values, (examples, each))
+        return ops.reshape(ops.transpose(by_example, (1, 0)), (each * examples,))
 
     def evaluation_rows(self, split: str) -> list[np.ndarray]:
         """Rows that meet every example of a split once, in blocks (n, b) of equal batches."""

@@ -38,6 +38,8 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "drop_last": st.booleans(),
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
+    "structure": texts,
+    "weights": texts,
     "reference": texts,
     **dict.fromkeys(("max_examples", "window", "max_tokens", "num_hiddens"), sizes),
     **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),

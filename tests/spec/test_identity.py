@@ -82,6 +82,8 @@ _OTHER_PART: dict[str, Any] = {
     "loss": "cross_entropy",
     "digest": "abc",
     "reference": "net.py:net",
+    "structure": "0123456789ab",
+    "weights": "0123456789ab",
     "hiddens": (256, 1),
     "pooling": "avg",
     "reset": "after",

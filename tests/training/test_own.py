@@ -178,7 +178,21 @@ def test_the_digest_tells_splits_and_weights_apart() -> None:
         ({"weights": None}, "weights = None: are missing"),
         ({"loss": "mse"}, "loss = 'mse': is not known"),
         ({"loss": "cross_entropy"}, "y = 'float64': are not labels"),
-        ({"loss": "cross_entropy", "y": LABELS - 1}, "y = 'int32': are not labels"),
+        ({"loss": "cross_entropy", "y": LABELS - 1}, "y = -1: is not a label"),
+        ({"loss": "cross_entropy", "y": Y > 0}, "y = 'bool': are not labels.*astype"),
+        ({"x": np.where(X > 2, np.nan, X)}, r"x = nan: is not finite \(row \d+\)"),
+        ({"y": np.where(Y > 1, np.inf, Y)}, r"y = inf: is not finite"),
+        ({"x": X.astype(object)}, "x = 'object': holds no real numbers"),
+        ({"x": X.astype(str)}, "x = 'str.*': holds no real numbers"),
+        ({"x": X + 1j}, "x = 'complex128': holds no real numbers"),
+        ({"y": Y + 1j}, "y = 'complex128': holds no real numbers"),
+        ({"x": X[:0], "y": Y[:0]}, r"x = \(0, 4\): is empty"),
+        ({"x": X[:, :0]}, r"x = \(90, 0\): is empty"),
+        ({"x": np.float64(3)}, r"x = 3.0: has no axis of examples"),
+        ({"x": [[1.0], [1.0, 2.0]]}, r"x = ('list': is no array|'object': holds no)"),
+        ({"x": np.full((90, 4), 2**31)}, "x = 2147483648: .*32 bits"),
+        ({"weights": WEIGHTS | {"b2": np.full(1, np.nan)}}, r"weights\['b2'\] = nan"),
+        ({"weights": WEIGHTS | {"b2": np.array(["1"])}}, r"weights\['b2'\] = 'str"),
         ({"x_test": X}, "y_test = None: is missing"),
         ({"y_test": Y}, "x_test = None: is missing"),
         ({"x_test": X, "y_test": Y[:3]}, r"y_test = \(3,\): does not match x_test"),
@@ -188,6 +202,57 @@ def test_arrays_that_cannot_be_used(change: dict[str, Any], message: str) -> Non
     given = {"x": X, "y": Y, "weights": WEIGHTS} | change
     with pytest.raises(InputError, match=message):
         ls.own(two_layers, **given)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"batchsize": 4}, r"field = 'batchsize': is not known\. Did you mean 'batch_size'"),
+        ({"model": "mlp"}, r"field = 'model': is not known"),
+        ({"data": {"max_examples": 10}}, r"data\.max_examples = 10: .*x\[:10\], y\[:10\]"),
+        ({"data": {"ordering": 1}}, r"data field \(of own\) = 'ordering': is not known.*'order'"),
+        ({"data": {"order": "down"}}, r"data\.order = 'down': is not known"),
+        ({"data": "own"}, r"data = 'own': is not how own arrays are read"),
+    ],
+)
+def test_fields_that_a_run_does_not_have(fields: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        regression().run(**fields)
+
+
+def test_the_order_of_the_arrays_can_be_chosen() -> None:
+    spec = regression().run(data={"order": "in_order", "drop_last": True})
+    assert (spec.data.order, spec.data.drop_last) == ("in_order", True)
+
+
+def test_another_function_is_another_run(tmp_path: Path) -> None:
+    """Two lambdas on a line, over the same arrays from the same weights."""
+    one, other = (
+        ls.own(net, X, Y, weights={"w": np.ones((4, 1))})
+        for net in ((lambda ops, w, x: x @ w["w"]), (lambda ops, w, x: ops.tanh(x @ w["w"])))
+    )
+    assert one.run().hash != other.run().hash
+    ls.train(one.run(), one, out=tmp_path / "run")
+    with pytest.raises(InputError, match=r"model\.structure = .*x @ w\['w'\]' there, .*tanh.*here"):
+        ls.resume(tmp_path / "run", other)
+    with pytest.raises(InputError, match=r"model\.structure = .*another model"):
+        ls.train(one.run(), other)
+    assert ls.resume(tmp_path / "run", one).status == "completed"
+
+
+def test_a_run_of_before_the_structure_was_recorded_goes_on(tmp_path: Path) -> None:
+    mine = regression()
+    spec = mine.run(batch_size=16, epochs=3)
+    whole = ls.train(spec, mine)
+    for i, fields in enumerate(({}, {"spec": spec})):
+        folder = tmp_path / str(i)
+        ls.train(spec, mine, out=folder, callbacks=[at_step(4)], event_steps=1)
+        (folder / "model.txt").unlink()
+        lines = (folder / "spec.toml").read_text().splitlines(keepends=True)
+        kept = [line for line in lines if not line.startswith(("structure =", "weights ="))]
+        assert len(kept) == len(lines) - 2
+        (folder / "spec.toml").write_text("".join(kept))
+        assert_same_run(whole, ls.resume(folder, mine, **fields))
 
 
 def test_a_spec_without_its_task() -> None:

@@ -103,7 +103,7 @@ def test_what_a_model_prints_does_not_disturb_the_stream(tmp_path: Path) -> None
     source = tmp_path / "noisy.py"
     source.write_text(NOISY)
     space: dict = {}
-    exec(compile("def net(ops, w, x): return x @ w['w']", str(source), "exec"), space)
+    exec(compile(NOISY, str(source), "exec"), space)
     mine = ls.own(space["net"], np.eye(6), np.arange(6.0), weights={"w": np.zeros((6, 1))})
     from lockstep.training.own_arrays import save_own
 

@@ -97,7 +97,7 @@ class ModuleProgram:
         start = start_carry(self._ops, self._task, self._share, carry, part)
 
         def loss(outputs: Array) -> Array:
-            losses = self._task.loss(self._ops, outputs, y)
+            losses = self._task.losses(self._ops, outputs, y)
             return mean(self._ops, losses, part.weights(self._ops))
 
         seed = self._spec.seed * SEEDS_APART + step

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over examples, to be divided once at the end by `count`."""
+    """Sums over labels, or examples without labels; divided once at the end by `count`."""
 
     loss: float
     correct: float

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
 from lockstep.frameworks.share import Whole, mean
-from lockstep.models.losses import are_correct
 from lockstep.ops import Snapshot
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def make_gradient(
         w: Weights, carry: Weights, x: Array, y: Array, *weights: Array
     ) -> tuple[Array, Weights]:
         outputs, carry = call(w, x, carry)
-        return mean(ops, task.loss(ops, outputs, y), weights), carry
+        return mean(ops, task.losses(ops, outputs, y), weights), carry
 
     with_gradient = share.value_and_grad(batch_loss)
 
@@ -94,10 +93,10 @@ def make_sums(
         part = share.split(rows)
         x, y = task.batch(ops, data, part.rows)
         outputs, _ = call(w, x, zero_carry(ops, task, part.rows.shape[0]))
-        loss = part.sum(ops, task.loss(ops, outputs, y))
+        loss = part.sum(ops, task.losses(ops, outputs, y))
         if not task.classifies:
             return loss, loss * 0
-        return loss, part.sum(ops, are_correct(ops, outputs, y))
+        return loss, part.sum(ops, task.correct(ops, outputs, y))
 
     return sums
 

@@ -15,11 +15,13 @@ Loss = Callable[["Ops", "Array", "Array"], "Array"]
 
 
 def squared(ops: Ops, outputs: Array, y: Array) -> Array:
-    """(y_hat - y)^2 / 2, summed over outputs: (B, O), (B, O) -> (B,)."""
+    """(y_hat - y)^2 / 2, summed over the outputs of an example: (B, ...), (B, ...) -> (B,)."""
     if tuple(outputs.shape) != tuple(y.shape):  # or they would broadcast to something else
         shapes = f"{tuple(outputs.shape)} against {tuple(y.shape)}"
         raise InputError("model", shapes, "outputs and y differ in shape", "Make them equal.")
     error = outputs - y
+    if len(y.shape) > 2:
+        error = ops.reshape(error, (y.shape[0], prod(y.shape[1:])))
     return ops.sum(error * error, axis=1) / 2
 
 

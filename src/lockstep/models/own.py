@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.errors import InputError
+from lockstep.models.fitting import with_outputs
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Arrays, Ops, Weights
@@ -29,15 +29,3 @@ class OwnNet:
 
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         return with_outputs(self.function(ops, w, x)), carry
-
-
-def with_outputs(outputs: Array) -> Array:
-    """The outputs of a person's own model, which must have an axis of their own: (B, O)."""
-    if len(outputs.shape) < 2:  # against targets (B, 1) they would spread to (B, B)
-        raise InputError(
-            "model",
-            tuple(outputs.shape),
-            "gives one number per example without an axis of its own",
-            "Return (B, 1): keep the last axis.",
-        )
-    return outputs

@@ -155,10 +155,15 @@ class GRU:
 
 @dataclass(frozen=True)
 class OwnModel:
-    """A person's own model; `reference` is `file.py:name`, "" where it has none."""
+    """A person's own model; `reference` is `file.py:name`, "" where it has none.
+
+    `structure` is a digest of what the model is, `weights` one of the arrays that a module brings.
+    """
 
     kind: ClassVar[str] = "own"
     reference: str = ""
+    structure: str = ""
+    weights: str = ""
 
 
 ModelPart = Linear | Softmax | MLP | LeNet | RNN | GRU | OwnModel

@@ -43,6 +43,7 @@ from lockstep.training.interrupt import interruptible
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own, load_own
+from lockstep.training.own_outputs import check_net
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run import EpochSums, Training
@@ -90,7 +91,7 @@ def train(
     if go_on:
         saved, facts = group.shared_checkpoint(collective, found)
         start = saved or start
-    ready = _make_ready(spec, own)
+    ready = _make_ready(spec, own, held)
     hearing = _Hearing(callbacks, listeners, event_steps)
     if out is None:
         return _carry_out(ready, collective, None, facts, start, hearing)
@@ -140,7 +141,7 @@ def resume(
         found = checkpoints.newest_whole(directory.checkpoint_folder, strict=strict)
         snapshot, facts = group.shared_checkpoint(collective, found)
         changes = directory.changes_since(facts, spec)
-        ready = _make_ready(spec, own)
+        ready = _make_ready(spec, own, directory.path)
         if spec != before:  # only now: a spec that cannot be carried out must not take its place
             directory.replace_spec(spec)
         news = _news(found, changes, directory.cut_log(facts))
@@ -184,10 +185,11 @@ class _Ready:
     seconds: float  # that building the program took
 
 
-def _make_ready(spec: RunSpec, own: Own | None) -> _Ready:
+def _make_ready(spec: RunSpec, own: Own | None, folder: Path | None = None) -> _Ready:
     framework = registry.get(spec.framework)
-    check_own(spec, own)
+    check_own(spec, own, folder)
     task = assemble(spec, own)
+    check_net(task)
     begin = time.perf_counter()
     program = framework.compile(task, spec)
     return _Ready(spec, task, program, time.perf_counter() - begin)

@@ -4,6 +4,7 @@ spec.toml        what was asked          machine.json   where and with what it r
 events.jsonl     what happened, a line each, only ever appended to
 steps.bin        loss, gradient norm, rate, batch and seconds of every step (docs/run-folder.md)
 checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
+                                         model.txt        and what their model is
 generated.txt    text it continued       figures/, report.html
 """
 
@@ -35,6 +36,8 @@ from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
+FREE = ("model.weights",)  # the run has its own in its first checkpoint
+UNRECORDED = (("model.structure", ""),)  # in runs that are older than the field
 
 STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
@@ -105,7 +108,12 @@ class RunDirectory:
         return [f"{name}: {before!r} before, {now!r} now" for name, before, now in changed]
 
     def _refuse_changed(self, changed: list[tuple[str, object, object]]) -> None:
-        if fixed := [d for d in changed if d[0].startswith(FIXED)]:
+        fixed = [
+            (name, there, here)
+            for name, there, here in changed
+            if name.startswith(FIXED) and name not in FREE and (name, there) not in UNRECORDED
+        ]
+        if fixed:
             raise RunDirectoryError(
                 f"run = {str(self.path)!r}: cannot go on with another {_told(fixed)}. "
                 "Train a new run with --out instead."

@@ -27,6 +27,7 @@ from lockstep.training.events import Event
 from lockstep.training.launch import follow
 from lockstep.training.machine import machine_facts
 from lockstep.training.own_arrays import check_own
+from lockstep.training.own_outputs import check_net
 from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
@@ -104,7 +105,9 @@ def _task(spec: RunSpec, own: Own | None) -> Task:
             "Define it over Ops with def at the top of a .py file.",
         )
     check_own(spec, own)
-    return assemble(spec, own)
+    task = assemble(spec, own)
+    check_net(task)
+    return task
 
 
 def _follow(
@@ -148,7 +151,15 @@ def _take_back(directory: RunDirectory) -> None:
     folder = directory.path
     start = directory.checkpoint_folder / "step-000000000.safetensors"
     with suppress(RunDirectoryError), directory.taken():  # unless another process has begun it
-        for name in ("spec.toml", "machine.json", "own.safetensors", "worker.log", start, "lock"):
+        for name in (
+            "spec.toml",
+            "machine.json",
+            "own.safetensors",
+            "model.txt",
+            "worker.log",
+            start,
+            "lock",
+        ):
             (folder / name).unlink(missing_ok=True)
     for empty in (directory.checkpoint_folder, folder):
         with suppress(OSError):  # what else is in it was there before

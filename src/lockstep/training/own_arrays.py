@@ -13,16 +13,20 @@ import safetensors
 from lockstep.errors import InputError, RunDirectoryError
 from lockstep.files import write_whole
 from lockstep.models.own import OwnNet
+from lockstep.models.structure import digest_of, first_difference, structure
 from lockstep.own_task import Own
 from lockstep.spec import OwnData, OwnModel, RunSpec
 from lockstep.training.arrays import from_file, grouped, to_bytes
 
+STRUCTURE = "model.txt"
+
 
 def save_own(folder: Path, mine: Own) -> None:
-    """Write the arrays beside the run."""
+    """Write the arrays, and what the model is, beside the run."""
     arrays = {f"{s}/{n}": v for s, group in mine.splits.items() for n, v in group.items()}
     arrays |= {f"weights/{n}": v for n, v in mine.net.weights.items()}
     write_whole(folder / "own.safetensors", to_bytes(arrays, {}))
+    write_whole(folder / STRUCTURE, "\n".join(mine.structure).encode())
 
 
 def load_own(folder: Path, spec: RunSpec) -> Own | None:
@@ -43,11 +47,16 @@ def load_own(folder: Path, spec: RunSpec) -> Own | None:
             "Resume it from Python, giving the task: ls.resume(folder, mine)."
         ) from error
     weights = groups.pop("weights", {})
-    return Own(groups, OwnNet(_function(reference), weights), None, spec.data.loss)
+    function = _function(reference)
+    return Own(groups, OwnNet(function, weights), None, spec.data.loss, structure(function))
 
 
-def check_own(spec: RunSpec, mine: Own | None) -> None:
-    """Refuse a task whose arrays or initial weights are not those the spec was made for."""
+def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> None:
+    """Refuse a task whose arrays, initial weights or model are not those the spec was made for.
+
+    `folder` is that of the run, which says what its model was. A module's own initial arrays may
+    be others: the run has its own in its first checkpoint.
+    """
     if mine is None or not isinstance(spec.data, OwnData):
         return
     if mine.digest != spec.data.digest:
@@ -56,6 +65,18 @@ def check_own(spec: RunSpec, mine: Own | None) -> None:
             spec.data.digest,
             f"is of other arrays or weights than those given ({mine.digest})",
             "Give the task that the run was made from: mine.run(...).",
+        )
+    recorded = spec.model.structure if isinstance(spec.model, OwnModel) else ""
+    found = digest_of(mine.structure)
+    if recorded and recorded != found:  # a run of before it was recorded has none
+        file = folder / STRUCTURE if folder else None
+        there = file.read_text().splitlines() if file and file.is_file() else []
+        named = f": {first_difference(there, mine.structure)}" if there else f" ({found})"
+        raise InputError(
+            "model.structure",
+            recorded,
+            f"is of another model than the one given{named}",
+            "Give the model that the run was made from, or train a new run.",
         )
 
 

@@ -18,7 +18,7 @@ from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.step import Call, Update, initial_snapshot
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -89,6 +89,13 @@ def _native(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
         tree = traverse_util.unflatten_dict({paths[name]: value for name, value in w.items()})
         return with_outputs(apply(tree, x)), carry
 
+    w = {name: ops.asarray(value) for name, value in own.items()}
+    check_outputs(
+        task.splits,
+        task.classifies,
+        type(module).__name__,
+        lambda x: jax.eval_shape(lambda: call(w, ops.asarray(x), {})[0]),
+    )
     return _Module(call, Layout(), lambda: Snapshot(own))
 
 

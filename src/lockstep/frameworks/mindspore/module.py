@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import mindspore as ms
@@ -11,6 +12,7 @@ import numpy as np
 from mindspore import nn
 
 from lockstep.errors import InputError
+from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.mindspore import concise
 from lockstep.frameworks.mindspore.arrays import Array
@@ -18,7 +20,7 @@ from lockstep.frameworks.mindspore.layout import layout
 from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.step import initial_snapshot
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ def module_program(ops: MindSporeOps, task: Task, spec: RunSpec) -> ModuleProgra
         start = lambda: Snapshot(own)  # noqa: E731
     for parameter in cell.get_parameters():
         parameter.set_dtype(ops.dtype)
+    if task.native is not None:
+        _try_out(cell, ops, task)
     module = MindSporeModule(ops, cell, call, spec, draws=task.native is not None)
     how = "compiled layers" if module.compiles else "eager steps"
     notes = (how, f"mindspore.nn and {module.optimizer.note}")
@@ -70,6 +74,17 @@ def _own_copy(cell: object) -> nn.Cell:
                 "Call mindspore.ops.dropout in construct instead.",
             )
     return copy.deepcopy(cell)
+
+
+def _try_out(cell: nn.Cell, ops: MindSporeOps, task: Task) -> None:
+    cell.set_train(False)
+    with _drawing(EVALUATION_SEED):
+        check_outputs(
+            task.splits,
+            task.classifies,
+            type(cell).__name__,
+            lambda x: cell(ops.asarray(x).tensor),
+        )
 
 
 def own_call(
@@ -106,8 +121,6 @@ class MindSporeModule:
         self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int
     ) -> tuple[Array, Weights, Weights]:
         self._cell.set_train()
-        if self._draws:
-            _set_seed(seed % 2**32)
         kept = []
 
         def scalar() -> ms.Tensor:
@@ -116,7 +129,8 @@ class MindSporeModule:
             return loss(outputs).tensor
 
         gradient = ms.value_and_grad(scalar, None, list(self._trained.values()))
-        value, grads = gradient()
+        with _drawing(seed if self._draws else None):
+            value, grads = gradient()
         named = zip(self._trained, grads, strict=True)
         return Array(self._ops, value), kept[0], {n: Array(self._ops, g) for n, g in named}
 
@@ -125,7 +139,8 @@ class MindSporeModule:
 
     def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
         self._cell.set_train(False)
-        return self._called(self._cell, x, carry)
+        with _drawing(EVALUATION_SEED if self._draws else None):
+            return self._called(self._cell, x, carry)
 
     def _called(self, forward: concise.Forward, x: Array, carry: Weights) -> tuple[Array, Weights]:
         given = {n: a.tensor for n, a in carry.items()}
@@ -133,8 +148,14 @@ class MindSporeModule:
         return Array(self._ops, outputs), {n: Array(self._ops, t) for n, t in new.items()}
 
 
-def _set_seed(seed: int) -> None:
-    """For what a cell draws for itself."""
-    numpys = np.random.get_state()
-    ms.set_seed(seed)  # seeds NumPy too
-    np.random.set_state(numpys)
+@contextmanager
+def _drawing(seed: int | None) -> Iterator[None]:
+    """What a cell draws for itself follows from the seed."""
+    if seed is None:
+        yield
+        return
+    with GENERATOR:
+        numpys = np.random.get_state()
+        ms.set_seed(seed % 2**32)  # seeds NumPy too
+        np.random.set_state(numpys)
+        yield

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from lockstep.errors import InputError
+from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.mxnet import concise
 from lockstep.frameworks.mxnet.layout import layout
 from lockstep.frameworks.mxnet.quiet import autograd, gluon, mx
 from lockstep.frameworks.step import initial_snapshot
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Snapshot, Weights
 from lockstep.optimizers import slot_names
 
@@ -41,6 +45,8 @@ def module_program(ops: MxnetOps, task: Task, spec: RunSpec) -> ModuleProgram:
         own = {name: parameter.data().asnumpy() for name, parameter in named.items()}
         start = lambda: Snapshot(own)  # noqa: E731
         block.cast(spec.precision)
+        with _drawing(EVALUATION_SEED):
+            _try_out(block, task, ops.asarray)
         notes = ("eager steps", *notes)
     module = MxnetModule(block, call, spec, own=task.native is not None)
     return ModuleProgram(ops, task, spec, module, layout=way, initial=start, notes=notes)
@@ -63,10 +69,20 @@ def _own_copy(task: Task, spec: RunSpec) -> gluon.Block:
     except RuntimeError as error:
         remedy = "Call its initialize() first."
         raise InputError("model", name, "has parameters without values", remedy) from error
-    mx.random.seed(spec.seed % 2**31)
-    x = mx.np.array(task.splits["train"]["x"][:1], dtype=dtypes[0] if dtypes else "float32")
-    block(x)  # layers that wait for a shape draw their weights
+    dtype = dtypes[0] if dtypes else "float32"
+    with _drawing(spec.seed):  # layers that wait for a shape draw their weights
+        _try_out(block, task, lambda x: mx.np.array(x, dtype=dtype))
     return block
+
+
+def _try_out(block: gluon.Block, task: Task, held: Callable[[np.ndarray], Array]) -> None:
+    def call(x: np.ndarray) -> Array:
+        outputs = block(held(x))
+        if hasattr(outputs, "wait_to_read"):
+            outputs.wait_to_read()  # what failed is raised here
+        return outputs
+
+    check_outputs(task.splits, task.classifies, type(block).__name__, call)
 
 
 def own_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
@@ -107,13 +123,13 @@ class MxnetModule:
         self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int
     ) -> tuple[Array, Weights, Weights]:
         if self._own:
-            mx.random.seed(seed % 2**31)
             for parameter in self._trained.values():
                 parameter.grad()[:] = 0  # zero_grad() is refused for mx.np arrays
-        with autograd.record():
-            outputs, carry = self._call(self._block, x, carry)
-            value = loss(outputs)
-        value.backward()
+        with _drawing(seed if self._own else None):
+            with autograd.record():
+                outputs, carry = self._call(self._block, x, carry)
+                value = loss(outputs)
+            value.backward()
         grads = {name: parameter.grad() for name, parameter in self._trained.items()}
         return value.detach(), {n: h.detach() for n, h in carry.items()}, grads
 
@@ -131,4 +147,17 @@ class MxnetModule:
         self._step += 1
 
     def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        return self._call(self._block, x, carry)
+        with _drawing(EVALUATION_SEED if self._own else None):
+            return self._call(self._block, x, carry)
+
+
+@contextmanager
+def _drawing(seed: int | None) -> Iterator[None]:
+    """What a block draws for itself follows from the seed. The engine keeps the order in which
+    seeds and draws are handed to it."""
+    if seed is None:
+        yield
+        return
+    with GENERATOR:
+        mx.random.seed(seed % 2**31)
+        yield

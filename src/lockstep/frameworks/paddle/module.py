@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.errors import InputError
+from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.paddle import concise
 from lockstep.frameworks.paddle.layout import layout
 from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
 from lockstep.frameworks.step import initial_snapshot
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
             layer, call = concise.build(task.model)
         else:
             layer, call, way = _own_copy(task.native, ops.precision), own_call, Layout()
+            _try_out(layer, ops, task)
             own = {n: np.array(ops.to_numpy(value)) for n, value in layer.state_dict().items()}
             start = lambda: Snapshot(own)  # noqa: E731
         module = PaddleModule(layer, call, spec, draws)
@@ -60,6 +62,14 @@ def _own_copy(layer: object, precision: str) -> Layer:
         raise InputError("model", type(layer).__name__, problem, remedy)
     # the public .to() casts whole numbers too, and fails on a recurrent layer's empty buffer
     return copy.deepcopy(layer)._to_impl(dtype=precision, floating_only=True)
+
+
+def _try_out(layer: Layer, ops: PaddleOps, task: Task) -> None:
+    layer.eval()
+    with paddle.no_grad(), _drawing(EVALUATION_SEED):
+        check_outputs(
+            task.splits, task.classifies, type(layer).__name__, lambda x: layer(ops.asarray(x))
+        )
 
 
 def own_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
@@ -102,8 +112,9 @@ class PaddleModule:
         self._layer.train()
         with _drawing(seed if self._draws else None):
             outputs, carry = self._call(self._layer, x, carry)
-        value = loss(outputs)
-        return value.detach(), {n: t.detach() for n, t in carry.items()}, self._grads(value)
+            value = loss(outputs)
+            grads = self._grads(value)
+        return value.detach(), {n: t.detach() for n, t in carry.items()}, grads
 
     def _grads(self, value: Tensor) -> Weights:
         # of still parameters too: recurrent kernels fail when asked for some of theirs only
@@ -122,7 +133,7 @@ class PaddleModule:
 
     def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
         self._layer.eval()
-        with paddle.no_grad():
+        with paddle.no_grad(), _drawing(EVALUATION_SEED if self._draws else None):
             return self._call(self._layer, x, carry)
 
 
@@ -139,11 +150,13 @@ def _power(base: float, exponent: int, like: Tensor) -> np.ndarray:
 @contextmanager
 def _drawing(seed: int | None) -> Iterator[None]:
     """What a layer draws for itself follows from the seed, and leaves no trace."""
-    before: Any = paddle.get_rng_state() if seed is not None else None
-    try:
-        if seed is not None:
-            paddle.seed(seed % 2**63)
+    if seed is None:
         yield
-    finally:
-        if seed is not None:
+        return
+    with GENERATOR:
+        before: Any = paddle.get_rng_state()
+        try:
+            paddle.seed(seed % 2**63)
+            yield
+        finally:
             paddle.set_rng_state(before)

@@ -18,7 +18,7 @@ from lockstep.frameworks.tensorflow import concise
 from lockstep.frameworks.tensorflow.layout import layout
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.frameworks.tensorflow.program import tensorflow_program
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Arrays, Snapshot, Weights
 from lockstep.spec.parts import Adam
 
@@ -87,6 +87,12 @@ def _native(ops: TensorFlowOps, task: Task) -> _Module:
         return with_outputs(stateless(w, x, training)[0]), carry
 
     x, w = ops.asarray(task.splits["train"]["x"][:1]), {n: v.value for n, v in variables.items()}
+    check_outputs(
+        task.splits,
+        task.classifies,
+        type(model).__name__,
+        lambda x: stateless(w, ops.asarray(x), training=False)[0],
+    )
     _, after, losses = stateless(w, x, training=True)
     changed = [
         v.path

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import torch
 from torch import nn
 
 from lockstep.errors import InputError
+from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.torch import concise
 from lockstep.frameworks.torch.layout import layout
-from lockstep.models.own import with_outputs
+from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 from lockstep.optimizers import slot_names
 
@@ -38,6 +40,7 @@ def module_program(
     else:
         module, call, way = _own_copy(task.native), own_call, Layout()
         own = {n: value.detach().cpu().numpy().copy() for n, value in module.state_dict().items()}
+        _try_out(module.to(ops.dtype), ops, task)
         start = lambda: Snapshot(own)  # noqa: E731
     draws = task.native is not None
     return ModuleProgram(
@@ -58,6 +61,17 @@ def _own_copy(module: object) -> nn.Module:
         problem, remedy = "is not a torch.nn.Module", "Run it in its own framework."
         raise InputError("model", type(module).__name__, problem, remedy)
     return copy.deepcopy(module)
+
+
+def _try_out(module: nn.Module, ops: TorchOps, task: Task) -> None:
+    module.eval()
+    with torch.no_grad(), _drawing(EVALUATION_SEED):
+        check_outputs(
+            task.splits,
+            task.classifies,
+            type(module).__name__,
+            lambda x: module(ops.asarray(x)),
+        )
 
 
 def own_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
@@ -95,13 +109,11 @@ class TorchModule:
         self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, seed: int
     ) -> tuple[Tensor, Weights, Weights]:
         self._module.train()
-        with torch.random.fork_rng([], enabled=self._draws):
-            if self._draws:
-                torch.default_generator.manual_seed(seed % 2**63)
-            outputs, carry = self._call(self._module, x, carry)
-        value = loss(outputs)
         own = self._parameters.values()
-        found = torch.autograd.grad(value, list(own), allow_unused=True)
+        with _drawing(seed if self._draws else None):
+            outputs, carry = self._call(self._module, x, carry)
+            value = loss(outputs)
+            found = torch.autograd.grad(value, list(own), allow_unused=True)
         grads = {
             n: torch.zeros_like(p) if g is None else g
             for (n, p), g in zip(self._parameters.items(), found, strict=True)
@@ -117,5 +129,16 @@ class TorchModule:
 
     def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
         self._module.eval()
-        with torch.no_grad():
+        with torch.no_grad(), _drawing(EVALUATION_SEED if self._draws else None):
             return self._call(self._module, x, carry)
+
+
+@contextmanager
+def _drawing(seed: int | None) -> Iterator[None]:
+    """What a module draws for itself follows from the seed, and leaves no trace."""
+    if seed is None:
+        yield
+        return
+    with GENERATOR, torch.random.fork_rng([]):
+        torch.default_generator.manual_seed(seed % 2**63)
+        yield
