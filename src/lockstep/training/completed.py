@@ -31,7 +31,7 @@ def completed_before(directory: RunDirectory, spec: RunSpec, own: Own | None) ->
     if facts["epochs_ended"] * outline.steps_per_epoch < wanted or facts["step"] < wanted:
         return None
     before = directory.spec
-    check_own(before, own)
+    check_own(before, own, directory.path)
     task = assemble(before, own)
     history = directory.history()
     return Result(before, task, history, snapshot, "completed", directory.path, ran=False)
