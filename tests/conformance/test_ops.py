@@ -67,7 +67,7 @@ def test_value_gradient_and_precision(framework: Any, ops: Any, precision: str, 
 
 def test_the_same_without_faster_equals(framework: Any, precision: str) -> None:
     """The Ops with and without them are one but for these; no case here asks for any."""
-    ops, plain = framework.ops(precision), framework.ops(precision, fused=False)
+    ops, plain = framework.kernels(precision), framework.kernels(precision, fused=False)
     assert plain.fused == {}
     assert type(plain) is type(ops)
     assert vars(plain) | {"fused": {}} == vars(ops) | {"fused": {}}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lockstep.contract import ContractOps
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ class OwnNet:
         return {}
 
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        return with_outputs(self.function(ops, w, x)), carry
+        own = ContractOps(ops, inside_net=True)
+        weights = {name: own.wrap(value) for name, value in w.items()}
+        return with_outputs(own.floating(self.function(own, weights, own.wrap(x))).native), carry
 
 
 def with_outputs(outputs: Array) -> Array:

@@ -23,6 +23,9 @@ class Kernels:
     def floating(self, x: Tensor) -> Tensor:
         return x.astype(self.dtype)
 
+    def whole(self, x: Tensor) -> Tensor:
+        return x.astype(ms.int32)
+
     # --- elementwise
     def exp(self, x: Tensor) -> Tensor:
         return mint.exp(x)
@@ -57,6 +60,9 @@ class Kernels:
     def ones_like(self, x: Tensor) -> Tensor:
         return F.ones_like(x)
 
+    def floor_divide(self, a: Tensor, b: Tensor) -> Tensor:
+        return F.floor_div(a, b)
+
     # --- reductions
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return mint.sum(x, axis, keepdims)
@@ -76,6 +82,9 @@ class Kernels:
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         return F.transpose(x, tuple(axes))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        return F.flip(x, (axis,))
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return F.concat(tuple(xs), axis)

@@ -11,8 +11,8 @@ from lockstep.frameworks.mxnet.gru import fused_symbol_gru, unstacked
 from lockstep.frameworks.mxnet.operators import use_numpy_operators
 from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
 from lockstep.frameworks.mxnet.recording import Recording, compile_function
-from lockstep.frameworks.trees import detached
 from lockstep.ops import Array, Weights
+from lockstep.trees import detached
 
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 
@@ -48,6 +48,9 @@ class MxnetOps:
 
     def floating(self, x: Array) -> Array:
         return npx.cast(x, dtype=self.precision)
+
+    def whole(self, x: Array) -> Array:
+        return npx.cast(x, dtype="int32")
 
     def zeros(self, shape: Sequence[int]) -> Array:
         return self._made(mx.np.zeros(tuple(shape), dtype=self.dtype, ctx=self.device))
@@ -91,6 +94,11 @@ class MxnetOps:
     def _array(self, value: Any) -> Array:
         return value if isinstance(value, mx.np.ndarray) else self.asarray(float(value))
 
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        # of whole numbers of 32 bits the quotient in float64 is never rounded across one
+        quotient = npx.cast(a, dtype="float64") / npx.cast(b, dtype="float64")
+        return npx.cast(mx.np.floor(quotient), dtype="int32")
+
     # --- reductions
     def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return mx.np.sum(x, axis=axis, keepdims=keepdims)
@@ -111,6 +119,9 @@ class MxnetOps:
 
     def transpose(self, x: Array, axes: Sequence[int]) -> Array:
         return mx.np.transpose(x, tuple(axes))
+
+    def flip(self, x: Array, axis: int) -> Array:
+        return mx.np.flip(x, axis)
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return mx.np.concatenate(list(xs), axis=axis)

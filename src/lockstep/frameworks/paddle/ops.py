@@ -10,8 +10,8 @@ import numpy as np
 
 from lockstep.frameworks.paddle.gru import fused_symbol_gru
 from lockstep.frameworks.paddle.quiet import Tensor, paddle
-from lockstep.frameworks.trees import detached
 from lockstep.ops import Array, Weights
+from lockstep.trees import detached
 
 F = paddle.nn.functional
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
@@ -38,6 +38,9 @@ class PaddleOps:
 
     def floating(self, x: Tensor) -> Tensor:
         return x.astype(self.dtype)
+
+    def whole(self, x: Tensor) -> Tensor:
+        return x.astype(paddle.int64)
 
     def zeros(self, shape: Sequence[int]) -> Tensor:
         return paddle.zeros(list(shape), dtype=self.dtype)
@@ -77,6 +80,9 @@ class PaddleOps:
     def _tensor(self, value: Any) -> Tensor:
         return value if isinstance(value, Tensor) else paddle.full([], value, self.dtype)
 
+    def floor_divide(self, a: Tensor, b: Tensor) -> Tensor:
+        return paddle.floor_divide(a, b)
+
     # --- reductions
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return paddle.sum(x, axis, keepdim=keepdims)
@@ -99,6 +105,9 @@ class PaddleOps:
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         return paddle.transpose(x, list(axes))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        return paddle.flip(x, axis)
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return paddle.concat(list(xs), axis)
