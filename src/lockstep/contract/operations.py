@@ -159,7 +159,7 @@ class ContractOps:
         if not axes:
             return x
         kind = common((x.kind,))
-        native = self.kernels.max(operators.cast(self, x, kind), axis=x.ndim - 1)
+        native = self.kernels.max(operators.cast(self, x, kind), axis=1)
         return self.reshape(self.wrap(native, kind), final)
 
     def argmax(self, x: Array, axis: int | None = -1) -> Array:
@@ -168,22 +168,21 @@ class ContractOps:
         x, axes, final = self._reduced_last(x, axis, keepdims=False)
         if not axes:
             return self.asarray(0)
-        native = self.kernels.argmax(operators.cast(self, x, common((x.kind,))), x.ndim - 1)
+        native = self.kernels.argmax(operators.cast(self, x, common((x.kind,))), 1)
         return self.reshape(self.wrap(self.kernels.whole(native), INT), final)
 
     def _reduced_last(
         self, x: Array, axis: Axis, keepdims: bool
     ) -> tuple[Array, tuple[int, ...], tuple[int, ...]]:
-        """The axes that a reduction removes made one, the last; these axes; the result's shape."""
+        """x as (kept, removed) entries; the axes that a reduction removes; the result's shape."""
         x = self._array(x)
         axes = shapes.axes(axis, x.ndim)
         kept = [i for i in range(x.ndim) if i not in axes]
         final = shapes.reduced(x.shape, axes, keepdims)
         if not axes:
             return x, axes, final
-        sizes = [x.shape[i] for i in kept]
-        x = self.transpose(x, [*kept, *axes])
-        return self.reshape(x, (*sizes, x.size // prod(sizes))), axes, final
+        rows = prod(x.shape[i] for i in kept)
+        return self.reshape(self.transpose(x, [*kept, *axes]), (rows, -1)), axes, final
 
     # --- shape
 
@@ -258,8 +257,14 @@ class ContractOps:
     def matmul(self, a: Array, b: Array) -> Array:
         a, b = self.floating(a), self.floating(b)
         left, right, final = shapes.product(a.shape, b.shape)
-        product = self.reshape(a, left).native @ self.reshape(b, right).native
-        return self.reshape(self.wrap(product, FLOAT), final)
+        whole_left, whole_right = shapes.batched(left, right)
+        a = self._spread(self.reshape(a, left), whole_left)
+        b = self._spread(self.reshape(b, right), whole_right)
+        return self.reshape(self.wrap(a.native @ b.native, FLOAT), final)
+
+    def _spread(self, x: Array, shape: tuple[int, ...]) -> Array:
+        """Floats broadcast to a shape."""
+        return x if x.shape == shape else x + self.zeros(shape)
 
     def log_softmax(self, x: Array) -> Array:
         x = self.floating(x)

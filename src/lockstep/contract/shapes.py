@@ -128,6 +128,19 @@ def product(a: Shape, b: Shape) -> tuple[Shape, Shape, Shape]:
     return left, right, (*leading, *left[-2:-1][: len(a) - 1], *right[-1:][: len(b) - 1])
 
 
+def batched(left: Shape, right: Shape) -> tuple[Shape, Shape]:
+    """The shapes of a product's sides with the same leading axes; one matrix on the right is met
+    by all, in every framework.
+
+    >>> batched((2, 3, 4), (4, 5)), batched((3, 4), (2, 4, 5))
+    (((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)))
+    """
+    if len(right) == 2:
+        return left, right
+    leading = np.broadcast_shapes(left[:-2], right[:-2])
+    return (*leading, *left[-2:]), (*leading, *right[-2:])
+
+
 def require_range(indices: np.ndarray, size: int) -> None:
     for index in (indices.min(), indices.max()):
         if not -size <= index < size:

@@ -124,14 +124,21 @@ class Kernels:
         return y.reshape(x.shape[0], w.shape[0], height, width) + b[:, None, None]
 
     def max_pool2d(self, x: Tensor, size: int) -> Tensor:
-        return F.MaxPool(size, size)(x)
+        if self.precision == "float32":
+            return F.MaxPool(size, size)(x)
+        # its gradient is computed in float32
+        windows = F.transpose(self._windows(x, size), (0, 1, 2, 4, 3, 5))
+        return self.max(windows.reshape(*windows.shape[:4], size * size), -1)
 
     def avg_pool2d(self, x: Tensor, size: int) -> Tensor:
         # F.avg_pool2d computes in float32
+        return mint.mean(self._windows(x, size), (3, 5))
+
+    def _windows(self, x: Tensor, size: int) -> Tensor:
+        """(B, C, H, W) -> (B, C, rows, size, columns, size)."""
         rows, columns = x.shape[2] // size, x.shape[3] // size
         whole = x[:, :, : rows * size, : columns * size]
-        windows = whole.reshape(x.shape[0], x.shape[1], rows, size, columns, size)
-        return mint.mean(windows, (3, 5))
+        return whole.reshape(x.shape[0], x.shape[1], rows, size, columns, size)
 
     # --- control
     def stop_gradient(self, x: Tensor) -> Tensor:

@@ -118,10 +118,10 @@ class MxnetOps:
         return x.reshape(tuple(shape))
 
     def transpose(self, x: Array, axes: Sequence[int]) -> Array:
-        return mx.np.transpose(x, tuple(axes))
+        return _around_bool(lambda x: mx.np.transpose(x, tuple(axes)), x)
 
     def flip(self, x: Array, axis: int) -> Array:
-        return mx.np.flip(x, axis)
+        return _around_bool(lambda x: mx.np.flip(x, axis), x)
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return mx.np.concatenate(list(xs), axis=axis)
@@ -190,7 +190,19 @@ class MxnetOps:
             autograd.mark_variables(list(leaves.values()), list(grads.values()))
             with autograd.record():
                 value, aux = run(leaves, *args)
-            value.backward()
+            try:
+                value.backward()
+            except mx.MXNetError as error:
+                if "not in a computational graph" not in str(error):
+                    raise
+                # it depends on none of the weights: their gradients stay zero
             return (value.detach(), detached(mx.np.ndarray, aux)), grads
 
         return with_gradient
+
+
+def _around_bool(function: Callable[[Array], Array], x: Array) -> Array:
+    """function(x), where it has no kernel for booleans."""
+    if x.dtype != np.bool_:
+        return function(x)
+    return npx.cast(function(npx.cast(x, dtype="uint8")), dtype="bool")

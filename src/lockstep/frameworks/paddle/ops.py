@@ -107,6 +107,8 @@ class PaddleOps:
         return paddle.transpose(x, list(axes))
 
     def flip(self, x: Tensor, axis: int) -> Tensor:
+        if x.dtype in (paddle.uint8, paddle.bool):  # no kernel
+            return paddle.flip(x.astype(paddle.int64), axis).astype(x.dtype)
         return paddle.flip(x, axis)
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
@@ -168,7 +170,9 @@ class PaddleOps:
         def with_gradient(weights: Weights, *args: Any) -> tuple[tuple[Tensor, Any], Weights]:
             leaves = {n: _leaf(w) for n, w in weights.items()}
             value, aux = function(leaves, *args)
-            grads = paddle.grad(value, list(leaves.values()), allow_unused=True)
+            grads: Sequence[Tensor | None] = [None] * len(leaves)
+            if not value.stop_gradient:  # else it depends on none of them
+                grads = paddle.grad(value, list(leaves.values()), allow_unused=True)
             named = {
                 n: paddle.zeros_like(w) if g is None else g
                 for (n, w), g in zip(weights.items(), grads, strict=True)

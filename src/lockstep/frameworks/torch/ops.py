@@ -162,7 +162,9 @@ class TorchOps:
         def with_gradient(weights: Weights, *args: Any) -> tuple[tuple[Tensor, Any], Weights]:
             leaves = {n: w.detach().requires_grad_() for n, w in weights.items()}
             value, aux = function(leaves, *args)
-            grads = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
+            grads: Sequence[Tensor | None] = [None] * len(leaves)
+            if value.requires_grad:  # else it depends on none of them
+                grads = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
             named = {
                 n: torch.zeros_like(w) if g is None else g
                 for (n, w), g in zip(leaves.items(), grads, strict=True)
