@@ -48,7 +48,7 @@ class Array:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        return f"Array({self.native!r})"
+        return f"<array {self.dtype} {self.shape}>"
 
     def __getattr__(self, name: str) -> Any:
         remedy = f"use ops.{name}(x)" if hasattr(type(self.ops), name) else "see lockstep/ops.py"

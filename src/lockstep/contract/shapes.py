@@ -83,8 +83,8 @@ def joined(parts: tuple[Shape, ...], axis: int) -> int:
     """The axis along which arrays of these shapes are joined."""
     _require_some(parts)
     place = _axis(axis, len(parts[0]))
-    others = {(*s[:place], *s[place + 1 :]) if len(s) == len(parts[0]) else s for s in parts}
-    if len(others) > 1:
+    others = {(*part[:place], *part[place + 1 :]) for part in parts}
+    if len(others) > 1 or len({len(part) for part in parts}) > 1:
         raise InputError("shapes", parts, f"differ beside axis {axis}", "Make them equal.")
     return place
 

@@ -85,13 +85,13 @@ class JaxOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return jnp.mean(x, axis=axis, keepdims=keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # jnp.max shares the gradient among ties; the contract gives it to the first
         first = jnp.expand_dims(jnp.argmax(x, axis=axis), axis)
         values = jnp.take_along_axis(x, first, axis=axis)
         return values if keepdims else jnp.squeeze(values, axis)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return jnp.argmax(x, axis=axis)
 
     # --- shape

@@ -70,10 +70,10 @@ class Kernels:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return mint.mean(x, axis, keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         return F.max(x, axis, keepdims)[0]
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return F.argmax(x, axis)
 
     # --- shape

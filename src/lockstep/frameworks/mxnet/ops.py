@@ -106,11 +106,11 @@ class MxnetOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return mx.np.mean(x, axis=axis, keepdims=keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # mx.np.max gives every tie its gradient, pick the first alone
         return npx.pick(x, self.argmax(x, axis), axis=axis, keepdims=keepdims)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return npx.cast(mx.np.argmax(x, axis=axis), dtype="int32")
 
     # --- shape

@@ -154,7 +154,7 @@ class NumpyOps:
         n = v.size // max(out.size, 1)
         return self._node(out, (x, lambda g: _spread(g / n, v.shape, axis, keepdims)))
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         """d max x = dx at the first largest."""
         v = value_of(self.asarray(x))
 
@@ -164,7 +164,7 @@ class NumpyOps:
 
         return node(v.max(axis=axis, keepdims=keepdims), (x, back))
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return np.asarray(np.argmax(value_of(x), axis))
 
     # --- shape: the gradient takes the same way back

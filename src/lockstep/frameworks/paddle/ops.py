@@ -90,13 +90,13 @@ class PaddleOps:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return paddle.mean(x, axis, keepdim=keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         # paddle.max gives every tied entry the gradient
         first = paddle.argmax(x, axis, keepdim=True)
         largest = paddle.take_along_axis(x, first, axis)
         return largest if keepdims else largest.squeeze(axis)
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return paddle.argmax(x, axis)
 
     # --- shape

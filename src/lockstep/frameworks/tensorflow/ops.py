@@ -91,12 +91,12 @@ class TensorFlowOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return tf.reduce_mean(x, axis, keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # reduce_max shares the gradient among ties; the contract gives it to the first
         first = tf.one_hot(tf.argmax(x, axis), x.shape[axis], True, False, axis)
         return tf.reduce_sum(tf.where(first, x, tf.zeros((), x.dtype)), axis, keepdims)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return tf.argmax(x, axis, tf.int32)
 
     # --- shape

@@ -94,10 +94,10 @@ class TorchOps:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return torch.mean(x) if axis is None and not keepdims else x.mean(axis, keepdim=keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         return torch.max(x, dim=axis, keepdim=keepdims).values
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return torch.argmax(x, dim=axis)
 
     # --- shape
