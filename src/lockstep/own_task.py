@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.contract.kinds import require_32_bits
 from lockstep.errors import InputError
 from lockstep.models.own import OwnNet
 from lockstep.schedules import as_schedule
@@ -104,6 +105,7 @@ def own(
 
 def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
     x, y = np.asarray(x), np.asarray(y)
+    require_32_bits(f"x{suffix}", x)
     if len(x) != len(y):
         raise InputError(f"y{suffix}", y.shape, f"does not match x{suffix} {x.shape}", "Pair them.")
     if loss == "squared":

@@ -42,14 +42,15 @@ def checked_numpy(value: Any) -> np.ndarray:
         raise InputError("array", array.dtype.name, "is no dtype of Ops", remedy)
     if array.size == 0:
         raise InputError("array", array.shape, "has no entries", "Give at least one.")
-    if array.dtype.kind in "iu" and array.dtype.itemsize > 2:
-        require_32_bits(array)
+    require_32_bits("array", array)
     return array
 
 
-def require_32_bits(array: np.ndarray) -> None:
+def require_32_bits(field: str, array: np.ndarray) -> None:
     """Refuse whole numbers that some frameworks would cut off silently."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize <= 2 or array.size == 0:
+        return
     for number in (array.min(), array.max()):
         if not -LARGEST - 1 <= number <= LARGEST:
             problem = "does not fit into 32 bits, which whole numbers are held in"
-            raise InputError("array", int(number), problem, "Give floats.")
+            raise InputError(field, int(number), problem, "Give floats.")
