@@ -87,7 +87,7 @@ def by_hand(spec: RunSpec, epochs: int) -> Round:
     state = program.load(program.initial())
     blocks = task.plan.epoch(0)
     program.prepare(state, blocks)
-    ops = framework.ops(spec.precision)
+    ops = framework.kernels(spec.precision)
     step = make_step(ops, task, spec)
     data = {name: ops.asarray(value) for name, value in task.splits["train"].items()}
     lr = float(np.asarray(spec.schedule.base))

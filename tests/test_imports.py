@@ -110,7 +110,8 @@ def test_help_takes_less_than_half_a_second() -> None:
 
 # left to right; a room imports only from rooms on its left
 ORDER = (
-    "errors", "files", "schedules", "spec", "ops", "recipes", "data", "models", "optimizers",
+    "errors", "files", "trees", "schedules", "spec", "ops", "contract", "recipes", "data", "models",
+    "optimizers",
     "parallel.splitting", "parallel.ranks", "parallel.collective",
     "parallel.shared_memory", "frameworks", "parallel", "task", "own_task", "assemble", "training",
     "comparison", "experiments", "report", "cli",

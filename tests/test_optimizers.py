@@ -175,7 +175,7 @@ def test_rules_are_their_formulas(case: str) -> None:
 @pytest.mark.parametrize("framework", [n for n in registry.installed() if n != "numpy"])
 @pytest.mark.parametrize("case", PARTS)
 def test_rules_are_the_same_in_every_framework(case: str, framework: str) -> None:
-    got = ours(PARTS[case], registry.get(framework).ops("float64"))
+    got = ours(PARTS[case], registry.get(framework).kernels("float64"))
     for name, expected in ours(PARTS[case]).items():
         np.testing.assert_allclose(got[name], expected, rtol=RTOL)
 
@@ -300,7 +300,7 @@ def test_clipping_is_that_of_torch(framework: str) -> None:
     for tensor, g in zip(tensors, grads[0].values(), strict=True):
         tensor.grad = torch.tensor(g)
     norm = torch.nn.utils.clip_grad_norm_(tensors, 0.5)
-    ops = registry.get(framework).ops("float64")
+    ops = registry.get(framework).kernels("float64")
     part = SGD(clip_norm=0.5)
     out, own = optimizers.clip(ops, part, {n: ops.asarray(g) for n, g in grads[0].items()})
     np.testing.assert_allclose(float(ops.to_numpy(own)), float(norm), rtol=RTOL)

@@ -20,7 +20,7 @@ from lockstep.task import Task, WindowBatch, example_batch, image_batch
 
 @pytest.fixture(params=registry.installed())
 def ops(request: pytest.FixtureRequest) -> Any:
-    return registry.get(request.param).ops("float64")
+    return registry.get(request.param).kernels("float64")
 
 
 def numpy_of(ops: Any, pair: tuple[Any, Any]) -> tuple[np.ndarray, np.ndarray]:

@@ -12,19 +12,60 @@ from typing import Any, Protocol
 
 import numpy as np
 
-Array = Any  # a framework's own array; it has + - * / ** @, unary -, comparisons and basic slicing
+Array = Any  # one of Ops: what it can do is in the contract below
 Arrays = dict[str, np.ndarray]
 Weights = dict[str, Array]
 
 
 class Ops(Protocol):
-    """What models, losses and optimizers are written over, in one precision.
+    """What models, losses and optimizers are written over, in one precision. The contract:
 
     Shapes are canonical: images (B, C, H, W), convolution kernels (out, in, height, width), linear
-    weights (in, out), sequences (T, B, ...). Operators on arrays (`+ - * / ** @`, comparisons,
-    basic slicing with integers, slices, `None` and `...`) are part of the contract and broadcast as
-    NumPy's do; numbers mix freely with arrays. Every floating result has the precision of the Ops.
-    Gradients follow the arguments named x, w, b, a, xs; index arguments have none.
+    weights (in, out), sequences (T, B, ...). Shapes broadcast as NumPy's do; others are refused.
+    No array is without entries.
+
+    Dtypes. There are four: floats of this precision, int32, uint8 and bool. `asarray` takes NumPy's
+    arrays and Python's numbers: floats of any width become this precision, whole numbers int32
+    (those that do not fit are refused), uint8 and bool stay. uint8 is for holding data: arithmetic
+    never wraps at 256.
+
+    - Arithmetic (`+ - *`, unary `-`) is in floats as soon as one side is floating, a number like
+      0.5 included; otherwise in int32, and booleans count as 0 and 1. Each side is first taken to
+      that dtype: uint8 / 255 in float64 is the float64 quotient. (NumPy would wrap uint8 at 256,
+      and call True + True True.) A whole result beyond 32 bits is not defined.
+    - `/`, `@`, exp, log, sqrt, tanh, sigmoid, mean, log_softmax, conv2d and pooling are of floats,
+      whatever they are given.
+    - `//` and `%` are of whole numbers, towards minus infinity and with the divisor's sign, as
+      Python's; of floats they are refused. Dividing by an array with zeros is not defined.
+    - `**` of whole numbers takes a whole number of Python's from 0 on; otherwise it is of floats.
+    - Comparisons are made in floats as soon as one side is floating, else in int32; they give bool.
+    - `& | ^ ~` are of booleans; of numbers they are refused. `<<` and `>>` are refused.
+    - abs, relu, maximum, minimum, sum and max give int32 of whole numbers and booleans.
+    - where, concat and stack keep a dtype that all share; else floats if one is floating, else
+      int32. A condition that is not bool counts as true where it is not 0.
+    - Indexing, reshape, transpose, take and stop_gradient keep the dtype; pick gives int32 of uint8
+      and bool. argmax gives int32.
+    - Beside an array, an operator takes an array, a number, or an array of NumPy's; nothing else.
+
+    Indices. `x[...]` takes whole numbers, negative ones too, slices with any step but 0, `None` and
+    one `...`; arrays and masks are refused, for take, pick and where. take and pick take whole
+    numbers, negative ones counted from the end. An index out of range is refused where it is a
+    number or comes from NumPy. In an array of the framework's own it is not checked where the step
+    is compiled (jax, tensorflow, mindspore) nor in mxnet: the result is not defined. one_hot has
+    zeros for an index outside. Arrays are not written into: `x[0] = 1` is refused.
+
+    Axes. An axis may be negative; sum, mean and max take one, a tuple, or None for all; argmax
+    takes one or None. `@` is NumPy's for one axis and for leading axes too.
+
+    Gradients follow floats. Whole numbers, booleans and indices have none. At a tie, max, maximum,
+    minimum and max_pool2d give it all to the first; abs and relu have 0 at 0; x ** 0 has 0.
+
+    Inside a net there are no numbers yet where a framework compiles it: float(x), bool(x) (`if`),
+    to_numpy and NumPy's own functions are refused there.
+
+    All of this holds for `framework.ops(precision)` and for the Ops that a person's net is given
+    (`lockstep/contract`), in every framework. Our own models are written over a framework's
+    kernels: the same methods, with floats beside floats and numbers, and forward slices.
     """
 
     precision: str  # "float32" or "float64"
@@ -32,7 +73,7 @@ class Ops(Protocol):
 
     # --- in and out
     def asarray(self, value: Any) -> Array:
-        """From NumPy: floats in this precision, whole numbers as they are (uint8 stays uint8)."""
+        """From NumPy or Python: floats in this precision, uint8 and bool kept, else int32."""
 
     def to_numpy(self, x: Array) -> np.ndarray:
         """To NumPy, detached from any gradient. A host sync."""
@@ -57,7 +98,7 @@ class Ops(Protocol):
         """max(x, 0); the gradient at 0 is 0."""
 
     def maximum(self, a: Array, b: Any) -> Array:
-        """Elementwise; b may be a number."""
+        """Elementwise; b may be a number. Not a number where one is not."""
 
     def minimum(self, a: Array, b: Any) -> Array: ...
     def where(self, condition: Array, a: Any, b: Any) -> Array: ...
@@ -69,10 +110,10 @@ class Ops(Protocol):
     def mean(
         self, x: Array, axis: int | tuple[int, ...] | None = None, keepdims: bool = False
     ) -> Array: ...
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
-        """Along one axis; at ties the gradient goes to the first."""
+    def max(self, x: Array, axis: int | tuple[int, ...] | None, keepdims: bool = False) -> Array:
+        """The largest; at ties the gradient goes to the first."""
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: int | None = -1) -> Array:
         """Index of the first largest; no gradient."""
 
     # --- shape
@@ -93,7 +134,7 @@ class Ops(Protocol):
 
     # --- layers
     def matmul(self, a: Array, b: Array) -> Array:
-        """The same as `a @ b`, for 2-D b."""
+        """The same as `a @ b`."""
 
     def log_softmax(self, x: Array) -> Array:
         """x - log sum exp x along the last axis, without overflow."""
@@ -112,7 +153,7 @@ class Ops(Protocol):
     ) -> tuple[Any, Array]:
         """For each xs[t] in turn: carry, y = step(carry, xs[t]); returns carry and stacked ys.
 
-        carry is an array or a dict of arrays."""
+        carry is an array or a dict of arrays, all floats."""
 
     def stop_gradient(self, x: Array) -> Array: ...
     def value_and_grad(

@@ -1,8 +1,9 @@
-"""The table: every case of the suite. A new method of Ops gets cases in elementwise or layers."""
+"""The table: every case of the suite. A new method of Ops gets cases in elementwise or layers, and
+in mixing if it takes whole numbers."""
 
 from __future__ import annotations
 
-from . import elementwise, layers
+from . import elementwise, layers, mixing
 from .case import Case
 
 CASES: list[Case] = [
@@ -24,4 +25,9 @@ CASES: list[Case] = [
     *layers.pooling(),
     *layers.scans(),
     *layers.gradients(),
+    *mixing.arithmetic(),
+    *mixing.divisions(),
+    *mixing.truth(),
+    *mixing.functions(),
+    *mixing.indices(),
 ]

@@ -36,7 +36,14 @@ def precision(setting: tuple[str, str]) -> str:
 
 @pytest.fixture
 def ops(framework: Any, precision: str) -> Any:
-    """No operation may ask for the faster equals of model parts: here there is no such table."""
-    ops = framework.ops(precision)
-    ops.fused = None
-    return ops
+    """What a person's net is written over."""
+    return framework.ops(precision)
+
+
+@pytest.fixture
+def kernels(framework: Any, precision: str) -> Any:
+    """The framework's own, which our models are written over. No operation may ask for the faster
+    equals of model parts: here there is no such table."""
+    kernels = framework.kernels(precision)
+    kernels.fused = None
+    return kernels

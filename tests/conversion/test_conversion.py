@@ -49,7 +49,7 @@ def given(kind: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_the_oracle(model: models.Model, weights: Arrays, x: np.ndarray) -> np.ndarray:
-    ops = registry.get("numpy").ops("float64")
+    ops = registry.get("numpy").kernels("float64")
     carry = {n: ops.zeros(shape) for n, shape in model.carry_shapes(x.shape[-1]).items()}
     w = {name: ops.asarray(value) for name, value in weights.items()}
     return ops.to_numpy(model.apply(ops, w, ops.asarray(x), carry)[0])

@@ -42,7 +42,7 @@ def give_gradients(*given: dict[str, float]) -> tuple[list[Replica], list[tuple[
         def update(w: Any, grads: Any, slots: Any, numbers: Any, t: Any) -> Any:
             return {n: w[n] - grads[n] for n in w}, slots, np.float64(i)
 
-        return Replica(registry.get("numpy").ops("float64"), receive, gradient, update, None)  # type: ignore[arg-type]
+        return Replica(registry.get("numpy").kernels("float64"), receive, gradient, update, None)  # type: ignore[arg-type]
 
     return [replica(i, grads) for i, grads in enumerate(given)], received
 
@@ -90,7 +90,7 @@ def task_of(num_devices: int, **fields: Any) -> tuple[Any, Any, list[Replica]]:
         {"precision": "float64", "devices": num_devices, "data.max_examples": 20, **fields}
     )
     task = assemble(spec)
-    ops = registry.get("numpy").ops("float64")
+    ops = registry.get("numpy").kernels("float64")
     return spec, task, [make_replica(ops, task, spec, np.copy)] * num_devices
 
 
@@ -148,7 +148,7 @@ def test_the_carried_state_goes_by_rows_and_comes_back_whole(
         }
     )  # fmt: skip
     task = assemble(spec)
-    ops = registry.get("numpy").ops("float64")
+    ops = registry.get("numpy").kernels("float64")
     replicas = [make_replica(ops, task, spec, np.copy)] * num_devices
     states = ReplicatedStates(replicas, task, spec)
     h = np.arange(20.0).reshape(5, 4)

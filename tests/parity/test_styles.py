@@ -228,7 +228,7 @@ def test_fused_parts_are_equal_parts(model: str, precision: str, framework: str)
     assert not any(note in line for line in notes(without))
     if framework not in having:
         assert notes(spec) == notes(without)
-        assert part not in registry.get(framework).ops(precision).fused
+        assert part not in registry.get(framework).kernels(precision).fused
         return
     fused, plain = walk(spec), walk(without)
     tolerance = FLOAT64 if precision == "float64" else FLOAT32

@@ -106,7 +106,7 @@ def _backward(result: Result) -> tuple[Piece, ...]:
     from lockstep.parallel.scaling.backward import measure_backward
 
     task, spec = result.task, result.spec
-    ops = registry.get("numpy").ops(spec.precision)
+    ops = registry.get("numpy").kernels(spec.precision)
     rows = task.plan.epoch(0)[0][0][:MOST_EXAMPLES]
     data = {name: ops.asarray(array) for name, array in task.splits["train"].items()}
     x, y = task.batch(ops, data, rows)

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 import numpy as np
 
 if TYPE_CHECKING:
-    from lockstep.ops import Ops, Snapshot
+    from lockstep.contract import ContractOps, Kernels
+    from lockstep.ops import Snapshot
     from lockstep.parallel.collective import Collective
     from lockstep.parallel.ranks import Rank
     from lockstep.spec import RunSpec
@@ -82,7 +83,12 @@ class Framework(Protocol):
         StartedError if the framework has started with fewer. Where devices are mere replicas, or
         processes, there is nothing to do."""
 
-    def ops(self, precision: str, fused: bool = True) -> Ops: ...
+    def ops(self, precision: str) -> ContractOps:
+        """What the contract of Ops says, whole: for a person's net, and for whoever computes."""
+
+    def kernels(self, precision: str, fused: bool = True) -> Kernels:
+        """The framework's operations on its own arrays, for the models and optimizers of ours."""
+
     def compile(self, task: Task, spec: RunSpec) -> Program:
         """The program of a run, on `spec.devices` devices."""
 

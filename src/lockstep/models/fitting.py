@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lockstep.contract.kinds import require_32_bits
 from lockstep.errors import InputError, LockstepError
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Arrays
 
 NUMBERS = "fiub"  # NumPy's kinds: floats, whole numbers with and without sign, booleans
-LARGEST = 2**31 - 1  # whole numbers: some frameworks keep them in 32 bits
 PACKAGE = str(Path(__file__).resolve().parent.parent)
 TRIED = 2  # examples that a model is tried on: with one, an axis of 1 could be anything
 
@@ -54,11 +54,7 @@ def finite_numbers(field: str, value: Any) -> np.ndarray:
         row = f" (row {place[0]})" if place else ""
         remedy = "Leave that row out, or fill it in."
         raise InputError(field, float(array[place]), f"is not finite{row}", remedy)
-    if array.dtype.kind in "iu" and array.size:
-        for extreme in (int(array.min()), int(array.max())):
-            if abs(extreme) > LARGEST:
-                problem = "is more than a whole number of 32 bits holds"
-                raise InputError(field, extreme, problem, "Give smaller ones, or floats.")
+    require_32_bits(field, array)
     return array
 
 

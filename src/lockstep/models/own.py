@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lockstep.contract import Array as ContractArray
+from lockstep.contract import ContractOps
 from lockstep.models.fitting import with_outputs
 
 if TYPE_CHECKING:
@@ -28,4 +30,9 @@ class OwnNet:
         return {}
 
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        return with_outputs(self.function(ops, w, x)), carry
+        own = ContractOps(ops, inside_net=True)
+        weights = {name: own.wrap(value) for name, value in w.items()}
+        outputs = self.function(own, weights, own.wrap(x))
+        if isinstance(outputs, ContractArray):
+            outputs = own.floating(outputs).native
+        return with_outputs(outputs), carry

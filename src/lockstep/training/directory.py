@@ -37,7 +37,7 @@ from lockstep.training.steps import StepFile
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
 FREE = ("model.weights",)  # the run has its own in its first checkpoint
-UNRECORDED = (("model.structure", ""),)  # in runs that are older than the field
+UNRECORDED = ("model.structure",)  # "" in runs that are older than the field
 
 STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
@@ -111,7 +111,9 @@ class RunDirectory:
         fixed = [
             (name, there, here)
             for name, there, here in changed
-            if name.startswith(FIXED) and name not in FREE and (name, there) not in UNRECORDED
+            if name.startswith(FIXED)
+            and name not in FREE
+            and not (name in UNRECORDED and "" in (there, here))
         ]
         if fixed:
             raise RunDirectoryError(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import jax
 
+from lockstep.contract import ContractOps
 from lockstep.errors import MissingError, StartedError
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
@@ -62,7 +63,10 @@ class JaxFramework:
         join_processes(place)
         return ProcessCollective()
 
-    def ops(self, precision: str, fused: bool = True) -> JaxOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> JaxOps:
         if precision == "float64":
             # JAX computes in float64 only when the whole process allows it
             jax.config.update("jax_enable_x64", True)
@@ -70,7 +74,7 @@ class JaxFramework:
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         self.show_devices(spec.devices)
-        ops = self.ops(spec.precision, spec.fused)
+        ops = self.kernels(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             return _module_program(ops, task, spec)
         return jax_program(

@@ -38,6 +38,9 @@ class JaxOps:
     def floating(self, x: Array) -> Array:
         return x.astype(self.dtype)
 
+    def whole(self, x: Array) -> Array:
+        return x.astype(jnp.int32)
+
     def zeros(self, shape: Sequence[int]) -> Array:
         return jnp.zeros(tuple(shape), self.dtype)
 
@@ -72,6 +75,9 @@ class JaxOps:
     def where(self, condition: Array, a: Any, b: Any) -> Array:
         return jnp.where(condition, a, b)
 
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        return a // b
+
     # --- reductions
     def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return jnp.sum(x, axis=axis, keepdims=keepdims)
@@ -79,13 +85,13 @@ class JaxOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return jnp.mean(x, axis=axis, keepdims=keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # jnp.max shares the gradient among ties; the contract gives it to the first
         first = jnp.expand_dims(jnp.argmax(x, axis=axis), axis)
         values = jnp.take_along_axis(x, first, axis=axis)
         return values if keepdims else jnp.squeeze(values, axis)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return jnp.argmax(x, axis=axis)
 
     # --- shape
@@ -94,6 +100,9 @@ class JaxOps:
 
     def transpose(self, x: Array, axes: Sequence[int]) -> Array:
         return jnp.transpose(x, tuple(axes))
+
+    def flip(self, x: Array, axis: int) -> Array:
+        return jnp.flip(x, axis)
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return jnp.concatenate(list(xs), axis=axis)

@@ -12,6 +12,7 @@ import mindspore as ms
 from mindspore.device_context import ascend, gpu
 from mindspore.device_context.cpu import op_tuning
 
+from lockstep.contract import ContractOps
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.mindspore.graph import graph_replica, graph_step
 from lockstep.frameworks.mindspore.module import module_program
@@ -56,11 +57,14 @@ class MindSporeFramework:
     def show_devices(self, count: int) -> None:
         """There are as many as there are copies."""
 
-    def ops(self, precision: str, fused: bool = True) -> MindSporeOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> MindSporeOps:
         return MindSporeOps(precision)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
-        ops = self.ops(spec.precision)
+        ops = self.kernels(spec.precision)
         if task.native is not None or spec.style == "concise":
             refuse_several(spec, "mindspore.nn's layers")
             return module_program(ops, task, spec)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from mindspore import Tensor
 
-from lockstep.frameworks import trees
+from lockstep import trees
 
 if TYPE_CHECKING:
     from lockstep.frameworks.mindspore.ops import MindSporeOps

@@ -23,6 +23,9 @@ class Kernels:
     def floating(self, x: Tensor) -> Tensor:
         return x.astype(self.dtype)
 
+    def whole(self, x: Tensor) -> Tensor:
+        return x.astype(ms.int32)
+
     # --- elementwise
     def exp(self, x: Tensor) -> Tensor:
         return mint.exp(x)
@@ -57,6 +60,9 @@ class Kernels:
     def ones_like(self, x: Tensor) -> Tensor:
         return F.ones_like(x)
 
+    def floor_divide(self, a: Tensor, b: Tensor) -> Tensor:
+        return F.floor_div(a, b)
+
     # --- reductions
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return mint.sum(x, axis, keepdims)
@@ -64,10 +70,10 @@ class Kernels:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return mint.mean(x, axis, keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         return F.max(x, axis, keepdims)[0]
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return F.argmax(x, axis)
 
     # --- shape
@@ -76,6 +82,9 @@ class Kernels:
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         return F.transpose(x, tuple(axes))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        return F.flip(x, (axis,))
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return F.concat(tuple(xs), axis)
@@ -115,14 +124,21 @@ class Kernels:
         return y.reshape(x.shape[0], w.shape[0], height, width) + b[:, None, None]
 
     def max_pool2d(self, x: Tensor, size: int) -> Tensor:
-        return F.MaxPool(size, size)(x)
+        if self.precision == "float32":
+            return F.MaxPool(size, size)(x)
+        # its gradient is computed in float32
+        windows = F.transpose(self._windows(x, size), (0, 1, 2, 4, 3, 5))
+        return self.max(windows.reshape(*windows.shape[:4], size * size), -1)
 
     def avg_pool2d(self, x: Tensor, size: int) -> Tensor:
         # F.avg_pool2d computes in float32
+        return mint.mean(self._windows(x, size), (3, 5))
+
+    def _windows(self, x: Tensor, size: int) -> Tensor:
+        """(B, C, H, W) -> (B, C, rows, size, columns, size)."""
         rows, columns = x.shape[2] // size, x.shape[3] // size
         whole = x[:, :, : rows * size, : columns * size]
-        windows = whole.reshape(x.shape[0], x.shape[1], rows, size, columns, size)
-        return mint.mean(windows, (3, 5))
+        return whole.reshape(x.shape[0], x.shape[1], rows, size, columns, size)
 
     # --- control
     def stop_gradient(self, x: Tensor) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from lockstep.contract import ContractOps
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.mxnet.contexts import compiled_update, contexts_program
 from lockstep.frameworks.mxnet.module import module_program
@@ -37,18 +38,21 @@ class MxnetFramework:
         if count > 1:
             os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(32 * count))
 
-    def ops(self, precision: str, fused: bool = True, device: mx.Context | None = None) -> MxnetOps:
-        return MxnetOps(precision, fused, device)
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> MxnetOps:
+        return MxnetOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         if task.native is not None or spec.style == "concise":
             refuse_several(spec, "gluon's layers")
-            return module_program(self.ops(spec.precision), task, spec)
+            return module_program(self.kernels(spec.precision), task, spec)
         if spec.devices > 1:
             self.show_devices(spec.devices)
             return contexts_program(task, spec, _notes(task, spec))
         if isinstance(task.model, OwnNet):
-            ops = self.ops(spec.precision, spec.fused)
+            ops = self.kernels(spec.precision, spec.fused)
             return EagerProgram(ops, task, spec, notes=_notes(task, spec))
         ops = MxnetOps(spec.precision, spec.fused, compiled=True)
         return EagerProgram(

@@ -11,8 +11,8 @@ from lockstep.frameworks.mxnet.gru import fused_symbol_gru, unstacked
 from lockstep.frameworks.mxnet.operators import use_numpy_operators
 from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
 from lockstep.frameworks.mxnet.recording import Recording, compile_function
-from lockstep.frameworks.trees import detached
 from lockstep.ops import Array, Weights
+from lockstep.trees import detached
 
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 
@@ -48,6 +48,9 @@ class MxnetOps:
 
     def floating(self, x: Array) -> Array:
         return npx.cast(x, dtype=self.precision)
+
+    def whole(self, x: Array) -> Array:
+        return npx.cast(x, dtype="int32")
 
     def zeros(self, shape: Sequence[int]) -> Array:
         return self._made(mx.np.zeros(tuple(shape), dtype=self.dtype, ctx=self.device))
@@ -91,6 +94,11 @@ class MxnetOps:
     def _array(self, value: Any) -> Array:
         return value if isinstance(value, mx.np.ndarray) else self.asarray(float(value))
 
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        # of whole numbers of 32 bits the quotient in float64 is never rounded across one
+        quotient = npx.cast(a, dtype="float64") / npx.cast(b, dtype="float64")
+        return npx.cast(mx.np.floor(quotient), dtype="int32")
+
     # --- reductions
     def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return mx.np.sum(x, axis=axis, keepdims=keepdims)
@@ -98,11 +106,11 @@ class MxnetOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return mx.np.mean(x, axis=axis, keepdims=keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # mx.np.max gives every tie its gradient, pick the first alone
         return npx.pick(x, self.argmax(x, axis), axis=axis, keepdims=keepdims)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return npx.cast(mx.np.argmax(x, axis=axis), dtype="int32")
 
     # --- shape
@@ -110,7 +118,10 @@ class MxnetOps:
         return x.reshape(tuple(shape))
 
     def transpose(self, x: Array, axes: Sequence[int]) -> Array:
-        return mx.np.transpose(x, tuple(axes))
+        return _around_bool(lambda x: mx.np.transpose(x, tuple(axes)), x)
+
+    def flip(self, x: Array, axis: int) -> Array:
+        return _around_bool(lambda x: mx.np.flip(x, axis), x)
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return mx.np.concatenate(list(xs), axis=axis)
@@ -179,7 +190,19 @@ class MxnetOps:
             autograd.mark_variables(list(leaves.values()), list(grads.values()))
             with autograd.record():
                 value, aux = run(leaves, *args)
-            value.backward()
+            try:
+                value.backward()
+            except mx.MXNetError as error:
+                if "not in a computational graph" not in str(error):
+                    raise
+                # it depends on none of the weights: their gradients stay zero
             return (value.detach(), detached(mx.np.ndarray, aux)), grads
 
         return with_gradient
+
+
+def _around_bool(function: Callable[[Array], Array], x: Array) -> Array:
+    """function(x), where it has no kernel for booleans."""
+    if x.dtype != np.bool_:
+        return function(x)
+    return npx.cast(function(npx.cast(x, dtype="uint8")), dtype="bool")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lockstep.contract import ContractOps
 from lockstep.errors import InputError
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.numpy.ops import NumpyOps
@@ -30,7 +31,10 @@ class NumpyFramework:
     def show_devices(self, count: int) -> None:
         """There are as many as there are copies."""
 
-    def ops(self, precision: str, fused: bool = True) -> NumpyOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> NumpyOps:
         return NumpyOps(precision)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
@@ -41,7 +45,7 @@ class NumpyFramework:
             raise InputError(
                 "style", "concise", "numpy has no layers of its own", "Use --style scratch."
             )
-        ops = self.ops(spec.precision)
+        ops = self.kernels(spec.precision)
         if spec.devices > 1:
             return side_by_side(ops, task, spec, np.copy, ("eager steps",))
         return EagerProgram(ops, task, spec)

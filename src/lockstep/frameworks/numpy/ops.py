@@ -14,9 +14,9 @@ import numpy as np
 
 from lockstep.frameworks.numpy import autodiff, windows
 from lockstep.frameworks.numpy.autodiff import Var, backward, node, value_of
-from lockstep.frameworks.trees import mapped
 from lockstep.spec.checks import one_of
 from lockstep.spec.run import PRECISIONS
+from lockstep.trees import mapped
 
 Array = Any
 Axis = int | tuple[int, ...] | None
@@ -69,6 +69,9 @@ class NumpyOps:
 
     def floating(self, x: Array) -> Array:
         return x if isinstance(x, Var) else np.asarray(x, self._dtype)
+
+    def whole(self, x: Array) -> Array:
+        return np.asarray(x, np.int64)
 
     def zeros(self, shape: Sequence[int]) -> Array:
         return np.zeros(shape, self._dtype)
@@ -133,6 +136,9 @@ class NumpyOps:
         out = np.where(c, value_of(a), value_of(b))
         return node(out, (a, lambda g: g * c), (b, lambda g: g * ~c))
 
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        return a // b
+
     # --- reductions
 
     def sum(self, x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -148,7 +154,7 @@ class NumpyOps:
         n = v.size // max(out.size, 1)
         return self._node(out, (x, lambda g: _spread(g / n, v.shape, axis, keepdims)))
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         """d max x = dx at the first largest."""
         v = value_of(self.asarray(x))
 
@@ -158,7 +164,7 @@ class NumpyOps:
 
         return node(v.max(axis=axis, keepdims=keepdims), (x, back))
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return np.asarray(np.argmax(value_of(x), axis))
 
     # --- shape: the gradient takes the same way back
@@ -171,6 +177,9 @@ class NumpyOps:
         v = value_of(self.asarray(x))
         back = np.argsort([axis % v.ndim for axis in axes])
         return node(v.transpose(tuple(axes)), (x, lambda g: g.transpose(tuple(back))))
+
+    def flip(self, x: Array, axis: int) -> Array:
+        return node(np.flip(value_of(x), axis), (x, lambda g: np.flip(g, axis)))
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         xs = self._alike(*xs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from lockstep.contract import ContractOps
 from lockstep.frameworks import linear_sgd
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.paddle.linear_sgd import LinearSGDProgram
@@ -31,11 +32,14 @@ class PaddleFramework:
     def show_devices(self, count: int) -> None:
         """There are as many as there are copies."""
 
-    def ops(self, precision: str, fused: bool = True) -> PaddleOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> PaddleOps:
         return PaddleOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
-        ops = self.ops(spec.precision, spec.fused)
+        ops = self.kernels(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             refuse_several(spec, "paddle.nn's layers")
             return module_program(ops, task, spec)

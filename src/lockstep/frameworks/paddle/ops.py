@@ -10,8 +10,8 @@ import numpy as np
 
 from lockstep.frameworks.paddle.gru import fused_symbol_gru
 from lockstep.frameworks.paddle.quiet import Tensor, paddle
-from lockstep.frameworks.trees import detached
 from lockstep.ops import Array, Weights
+from lockstep.trees import detached
 
 F = paddle.nn.functional
 FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
@@ -38,6 +38,9 @@ class PaddleOps:
 
     def floating(self, x: Tensor) -> Tensor:
         return x.astype(self.dtype)
+
+    def whole(self, x: Tensor) -> Tensor:
+        return x.astype(paddle.int64)
 
     def zeros(self, shape: Sequence[int]) -> Tensor:
         return paddle.zeros(list(shape), dtype=self.dtype)
@@ -77,6 +80,9 @@ class PaddleOps:
     def _tensor(self, value: Any) -> Tensor:
         return value if isinstance(value, Tensor) else paddle.full([], value, self.dtype)
 
+    def floor_divide(self, a: Tensor, b: Tensor) -> Tensor:
+        return paddle.floor_divide(a, b)
+
     # --- reductions
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return paddle.sum(x, axis, keepdim=keepdims)
@@ -84,13 +90,13 @@ class PaddleOps:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return paddle.mean(x, axis, keepdim=keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         # paddle.max gives every tied entry the gradient
         first = paddle.argmax(x, axis, keepdim=True)
         largest = paddle.take_along_axis(x, first, axis)
         return largest if keepdims else largest.squeeze(axis)
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return paddle.argmax(x, axis)
 
     # --- shape
@@ -99,6 +105,11 @@ class PaddleOps:
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         return paddle.transpose(x, list(axes))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        if x.dtype in (paddle.uint8, paddle.bool):  # no kernel
+            return paddle.flip(x.astype(paddle.int64), axis).astype(x.dtype)
+        return paddle.flip(x, axis)
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return paddle.concat(list(xs), axis)
@@ -159,7 +170,9 @@ class PaddleOps:
         def with_gradient(weights: Weights, *args: Any) -> tuple[tuple[Tensor, Any], Weights]:
             leaves = {n: _leaf(w) for n, w in weights.items()}
             value, aux = function(leaves, *args)
-            grads = paddle.grad(value, list(leaves.values()), allow_unused=True)
+            grads: Sequence[Tensor | None] = [None] * len(leaves)
+            if not value.stop_gradient:  # else it depends on none of them
+                grads = paddle.grad(value, list(leaves.values()), allow_unused=True)
             named = {
                 n: paddle.zeros_like(w) if g is None else g
                 for (n, w), g in zip(weights.items(), grads, strict=True)

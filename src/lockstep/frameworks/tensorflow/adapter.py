@@ -11,6 +11,7 @@ os.environ["KERAS_BACKEND"] = "tensorflow"  # whatever else a person uses Keras 
 
 import tensorflow as tf
 
+from lockstep.contract import ContractOps
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.tensorflow.logical import show_logical
@@ -39,12 +40,15 @@ class TensorFlowFramework:
     def show_devices(self, count: int) -> None:
         show_logical(count)
 
-    def ops(self, precision: str, fused: bool = True) -> TensorFlowOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> TensorFlowOps:
         return TensorFlowOps(precision, fused)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         self.show_devices(spec.devices)
-        ops = self.ops(spec.precision, spec.fused)
+        ops = self.kernels(spec.precision, spec.fused)
         if task.native is not None or spec.style == "concise":
             # Keras takes a second to import: only for the runs that use it
             from lockstep.frameworks.tensorflow.module import module_program

@@ -41,6 +41,9 @@ class TensorFlowOps:
     def floating(self, x: Array) -> Array:
         return tf.cast(x, self.dtype)
 
+    def whole(self, x: Array) -> Array:
+        return tf.cast(x, tf.int32)
+
     def zeros(self, shape: Sequence[int]) -> Array:
         return tf.zeros(tuple(shape), self.dtype)
 
@@ -78,6 +81,9 @@ class TensorFlowOps:
     def _tensor(self, value: Any) -> Array:
         return value if tf.is_tensor(value) else tf.constant(value, self.dtype)
 
+    def floor_divide(self, a: Array, b: Array) -> Array:
+        return a // b
+
     # --- reductions
     def sum(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return tf.reduce_sum(x, axis, keepdims)
@@ -85,12 +91,12 @@ class TensorFlowOps:
     def mean(self, x: Array, axis: Any = None, keepdims: bool = False) -> Array:
         return tf.reduce_mean(x, axis, keepdims)
 
-    def max(self, x: Array, axis: int, keepdims: bool = False) -> Array:
+    def max(self, x: Array, axis: Any, keepdims: bool = False) -> Array:
         # reduce_max shares the gradient among ties; the contract gives it to the first
         first = tf.one_hot(tf.argmax(x, axis), x.shape[axis], True, False, axis)
         return tf.reduce_sum(tf.where(first, x, tf.zeros((), x.dtype)), axis, keepdims)
 
-    def argmax(self, x: Array, axis: int = -1) -> Array:
+    def argmax(self, x: Array, axis: Any = -1) -> Array:
         return tf.argmax(x, axis, tf.int32)
 
     # --- shape
@@ -99,6 +105,9 @@ class TensorFlowOps:
 
     def transpose(self, x: Array, axes: Sequence[int]) -> Array:
         return tf.transpose(x, tuple(axes))
+
+    def flip(self, x: Array, axis: int) -> Array:
+        return tf.reverse(x, [axis])
 
     def concat(self, xs: Sequence[Array], axis: int = 0) -> Array:
         return tf.concat(list(xs), axis)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from lockstep.contract import ContractOps
 from lockstep.frameworks import linear_sgd
 from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.protocol import Program
@@ -31,7 +32,10 @@ class TorchFramework:
     def devices(self) -> list[str]:
         return ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
 
-    def ops(self, precision: str, fused: bool = True) -> TorchOps:
+    def ops(self, precision: str) -> ContractOps:
+        return ContractOps(self.kernels(precision))
+
+    def kernels(self, precision: str, fused: bool = True) -> TorchOps:
         return TorchOps(precision, fused)
 
     def show_devices(self, count: int) -> None:
@@ -45,7 +49,7 @@ class TorchFramework:
         return EngineCollective()
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
-        ops = self.ops(spec.precision, spec.fused)
+        ops = self.kernels(spec.precision, spec.fused)
         share = _share(ops, spec)
         if task.native is not None or spec.style == "concise":
             return module_program(ops, task, spec, share)

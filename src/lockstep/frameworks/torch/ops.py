@@ -11,8 +11,8 @@ import torch.nn.functional as F
 
 from lockstep.frameworks.torch.convolution import fused_conv_avg_pool, fused_conv_max_pool
 from lockstep.frameworks.torch.gru import fused_symbol_gru
-from lockstep.frameworks.trees import detached
 from lockstep.ops import Array, Weights
+from lockstep.trees import detached
 
 Tensor = torch.Tensor
 FUSED: Mapping[str, Callable[..., Any]] = {
@@ -43,6 +43,9 @@ class TorchOps:
 
     def floating(self, x: Tensor) -> Tensor:
         return x.to(self.dtype)
+
+    def whole(self, x: Tensor) -> Tensor:
+        return x.to(torch.int64)
 
     def zeros(self, shape: Sequence[int]) -> Tensor:
         return torch.zeros(tuple(shape), dtype=self.dtype)
@@ -81,6 +84,9 @@ class TorchOps:
     def _tensor(self, value: Any) -> Tensor:
         return value if isinstance(value, Tensor) else torch.tensor(value, dtype=self.dtype)
 
+    def floor_divide(self, a: Tensor, b: Tensor) -> Tensor:
+        return a // b
+
     # --- reductions
     def sum(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return torch.sum(x) if axis is None and not keepdims else x.sum(axis, keepdim=keepdims)
@@ -88,10 +94,10 @@ class TorchOps:
     def mean(self, x: Tensor, axis: Any = None, keepdims: bool = False) -> Tensor:
         return torch.mean(x) if axis is None and not keepdims else x.mean(axis, keepdim=keepdims)
 
-    def max(self, x: Tensor, axis: int, keepdims: bool = False) -> Tensor:
+    def max(self, x: Tensor, axis: Any, keepdims: bool = False) -> Tensor:
         return torch.max(x, dim=axis, keepdim=keepdims).values
 
-    def argmax(self, x: Tensor, axis: int = -1) -> Tensor:
+    def argmax(self, x: Tensor, axis: Any = -1) -> Tensor:
         return torch.argmax(x, dim=axis)
 
     # --- shape
@@ -100,6 +106,9 @@ class TorchOps:
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
         return x.permute(tuple(axes))
+
+    def flip(self, x: Tensor, axis: int) -> Tensor:
+        return x.flip(axis)
 
     def concat(self, xs: Sequence[Tensor], axis: int = 0) -> Tensor:
         return torch.cat(list(xs), dim=axis)
@@ -153,7 +162,9 @@ class TorchOps:
         def with_gradient(weights: Weights, *args: Any) -> tuple[tuple[Tensor, Any], Weights]:
             leaves = {n: w.detach().requires_grad_() for n, w in weights.items()}
             value, aux = function(leaves, *args)
-            grads = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
+            grads: Sequence[Tensor | None] = [None] * len(leaves)
+            if value.requires_grad:  # else it depends on none of them
+                grads = torch.autograd.grad(value, list(leaves.values()), allow_unused=True)
             named = {
                 n: torch.zeros_like(w) if g is None else g
                 for (n, w), g in zip(leaves.items(), grads, strict=True)

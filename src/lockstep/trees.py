@@ -21,6 +21,15 @@ def mapped(function: Callable[[Any], Any], kind: type, tree: Any) -> Any:
     return function(tree) if isinstance(tree, kind) else tree
 
 
+def mapped_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same tree with function(x) in the place of everything in it.
+
+    >>> mapped_leaves(abs, {"a": -1, "b": [-2.5]})
+    {'a': 1, 'b': [2.5]}
+    """
+    return mapped(function, object, tree)
+
+
 def detached(kind: type, tree: Any) -> Any:
     """The same tree with every array of that kind apart from its gradient."""
     return mapped(methodcaller("detach"), kind, tree)
