@@ -13,7 +13,13 @@ SOURCE = Path(lockstep.__file__).parent
 TABLE = Path(__file__).parents[1] / "docs" / "environment-variables.md"
 NAME = re.compile(r"[A-Z]{4,}|[A-Z]{2,}[A-Z0-9]*(_[A-Za-z0-9]+)+")
 METHODS = {"get", "setdefault", "pop"}
-MAPPINGS = {"environ", "variables", "others", "meeting"}  # what the code calls such a mapping
+MAPPINGS = {
+    "environ",
+    "environment",
+    "variables",
+    "others",
+    "meeting",
+}  # what the code calls such a mapping
 
 
 def names_in(path: Path) -> Iterator[str]:

@@ -12,12 +12,6 @@ import sys
 from collections.abc import Mapping, MutableMapping
 
 COUNT = "OMP_NUM_THREADS"  # OpenMP: torch, paddle, mxnet; mindspore's adapter reads it too
-OTHERS = (
-    "OPENBLAS_NUM_THREADS",  # numpy, mxnet
-    "MKL_NUM_THREADS",  # torch, paddle
-    "NPROC",  # jax: XLA's pool
-    "TF_NUM_INTRAOP_THREADS",  # tensorflow
-)
 # What makes an idle OpenMP thread sleep after a short spin. By default it spins for milliseconds,
 # and beside other work the thread that it waits for has no core to run on (docs/results.md).
 SHORT_SPIN = {"GOMP_SPINCOUNT": "1000"}  # GNU's OpenMP: torch, mxnet
@@ -34,7 +28,14 @@ def variables(count: int) -> dict[str, str]:
     >>> variables(2)["OMP_NUM_THREADS"]
     '2'
     """
-    return dict.fromkeys((COUNT, *OTHERS), str(count))
+    number = str(count)
+    return {
+        COUNT: number,
+        "OPENBLAS_NUM_THREADS": number,  # numpy, mxnet
+        "MKL_NUM_THREADS": number,  # torch, paddle
+        "NPROC": number,  # jax: XLA's pool
+        "TF_NUM_INTRAOP_THREADS": number,  # tensorflow
+    }
 
 
 def share(
