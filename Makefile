@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test test-slow bench environments clean
+.PHONY: run test test-frameworks test-slow bench environments clean
 .DELETE_ON_ERROR:
 
 run: $(STAMP)
@@ -12,12 +12,16 @@ run: $(STAMP)
 
 # each of the two workers has one core: more threads would wait for each other, actively
 test: export OMP_NUM_THREADS := 1
-test: $(STAMP) environments
+test: $(STAMP)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
+
+# the four frameworks that need interpreters of their own, and the run handed through all seven
+test-frameworks: environments
 	$(BIN)/python -m tests.in_environments
+	$(BIN)/pytest -q tests/training/test_relay.py
 
 test-slow: $(STAMP)
 	$(BIN)/pytest -q -m slow
