@@ -32,6 +32,16 @@ from lockstep.training.result import Result
 
 TIMEOUT = 30 * 24 * 3600.0  # seconds: a run may take days
 SILENCE = 3600.0  # seconds without an event: covers the longest compilation
+# what there is of a run before its first event
+BEGINNINGS = (
+    "spec.toml",
+    "machine.json",
+    "own.safetensors",
+    "model.txt",
+    "worker.log",
+    "steps.bin",
+    "lock",
+)
 
 Listener = Callable[[Event], None]
 
@@ -151,15 +161,7 @@ def _take_back(directory: RunDirectory) -> None:
     folder = directory.path
     start = directory.checkpoint_folder / "step-000000000.safetensors"
     with suppress(RunDirectoryError), directory.taken():  # unless another process has begun it
-        for name in (
-            "spec.toml",
-            "machine.json",
-            "own.safetensors",
-            "model.txt",
-            "worker.log",
-            start,
-            "lock",
-        ):
+        for name in (*BEGINNINGS, start):
             (folder / name).unlink(missing_ok=True)
     for empty in (directory.checkpoint_folder, folder):
         with suppress(OSError):  # what else is in it was there before
