@@ -126,7 +126,8 @@ class RunDirectory:
         """The events so far; a last line cut off by a kill is left out."""
         if not self.log.exists():
             return
-        with self.log.open() as file:
+        # what is not UTF-8 must come as far as the line that names it
+        with self.log.open(encoding="utf-8", errors="replace") as file:
             for number, line in enumerate(file, 1):
                 if line.endswith("\n"):
                     yield self._event(line, number)
@@ -134,7 +135,7 @@ class RunDirectory:
     def _event(self, line: str, number: int) -> Event:
         try:
             return from_json(line)
-        except (ValueError, TypeError, AttributeError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise RunDirectoryError(
                 f"log = {str(self.log)!r}: line {number} cannot be read ({error}). Remove it."
             ) from error
