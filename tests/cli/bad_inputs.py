@@ -210,7 +210,8 @@ def spec_file(rng: np.random.Generator) -> Case:
             text.encode("utf-8", "surrogatepass")
         )
 
-    return Case(["train", "spec.toml" if toml else "spec.json", "--quiet", "--out", "run"], write)
+    name = "spec.toml" if toml else "spec.json"
+    return Case(["train", name, "--max-steps", "1", "--quiet", "--out", "run"], write)
 
 
 def _toml(values: dict[str, Any]) -> str:
@@ -237,7 +238,7 @@ def damaged_file(rng: np.random.Generator) -> Case:
             content = content[: max(1, at)]
     name = "spec.toml" if toml else "spec.json"
     return Case(
-        ["train", name, "--quiet", "--out", "run"],
+        ["train", name, "--max-steps", "1", "--quiet", "--out", "run"],
         lambda folder: _write(folder / name, bytes(content)),
     )
 

@@ -198,6 +198,10 @@ def test_the_machines_limits_are_told_without_a_traceback(
     assert said in mistake("recipes", "airfoil-linear")
 
 
+def test_a_nul_is_in_no_argument(mistake: Callable[..., str]) -> None:
+    assert "has a NUL character" in mistake("train", "airfoil-linear", "--out", "a\0b")
+
+
 def test_ctrl_c(lockstep: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*args: object, **fields: object) -> None:
         raise KeyboardInterrupt

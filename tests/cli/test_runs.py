@@ -72,6 +72,13 @@ def test_a_damaged_run_does_not_hide_the_others(lockstep: Command) -> None:
     assert "unreadable" in lockstep("runs").out
 
 
+@pytest.mark.parametrize("line", [b"\xff\xfe\n", b"[" * 9999 + b"\n", b"null\n"])
+@pytest.mark.usefixtures("two")
+def test_a_log_that_is_none_is_named(lockstep: Command, line: bytes) -> None:
+    Path("runs/one/events.jsonl").write_bytes(line)
+    assert "line 1 cannot be read" in " ".join(lockstep("show", "one").out.split())
+
+
 # --- show -----------------------------------------------------------------------------------------
 
 

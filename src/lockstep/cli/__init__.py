@@ -36,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a mistake is one message, without a traceback."""
     parser = build_parser()
     given = list(sys.argv[1:] if argv is None else argv)
+    for word in given:
+        if "\0" in word:  # no file, name or number has one, and Python's functions trip over it
+            return _fail(f"argument = {word!r}: has a NUL character. Leave it out.", 2)
     words, fields = split_fields(spelled_with_hyphens(given))
     args, rest = parser.parse_known_args(words)
     args.words = given
