@@ -68,6 +68,7 @@ def test_random_programs(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # every operation on a new shape is compiled: minutes in jax
 @pytest.mark.parametrize("name", TESTED)
 def test_five_hundred_random_programs(name: str) -> None:
     _run(name, 500)

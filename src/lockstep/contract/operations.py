@@ -298,13 +298,21 @@ class ContractOps:
 
         def own(native_carry: Any, x: Any) -> tuple[Any, Any]:
             wrapped = mapped_leaves(lambda native: self.wrap(native, FLOAT), native_carry)
-            after, y = step(wrapped, self.wrap(x, xs.kind))
+            after, y = step(wrapped, self._from_whole(x, xs.kind))
             y = self._array(y)
             kinds.append(y.kind)
-            return mapped_leaves(self._floats, after), y.native
+            return mapped_leaves(self._floats, after), self._to_whole(y)
 
-        last, ys = self.kernels.scan(own, mapped_leaves(_native, start), xs.native)
-        return mapped_leaves(lambda native: self.wrap(native, FLOAT), last), self.wrap(ys, kinds[0])
+        last, ys = self.kernels.scan(own, mapped_leaves(_native, start), self._to_whole(xs))
+        carried = mapped_leaves(lambda native: self.wrap(native, FLOAT), last)
+        return carried, self._from_whole(ys, kinds[0])
+
+    def _to_whole(self, x: Array) -> Any:
+        """The framework's own array, booleans as whole numbers: some split and stack no others."""
+        return self.kernels.whole(x.native) if x.kind == BOOL else x.native
+
+    def _from_whole(self, native: Any, kind: str) -> Array:
+        return self.wrap(native != 0 if kind == BOOL else native, kind)
 
     def stop_gradient(self, x: Array) -> Array:
         x = self._array(x)

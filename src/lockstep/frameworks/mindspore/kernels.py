@@ -21,10 +21,13 @@ class Kernels:
 
     # --- in and out
     def floating(self, x: Tensor) -> Tensor:
-        return x.astype(self.dtype)
+        if x.dtype == self.dtype:
+            return x
+        # or MindSpore adds up gradients of booleans, for which it has no kernel
+        return F.stop_gradient(x).astype(self.dtype)
 
     def whole(self, x: Tensor) -> Tensor:
-        return x.astype(ms.int32)
+        return F.stop_gradient(x).astype(ms.int32)
 
     # --- elementwise
     def exp(self, x: Tensor) -> Tensor:
