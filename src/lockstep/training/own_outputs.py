@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lockstep.frameworks import registry
+from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.models.fitting import check_outputs
 from lockstep.models.own import OwnNet
 from lockstep.ops import Array
@@ -19,12 +19,12 @@ def check_net(task: Task) -> None:
     net = task.model
     if not isinstance(net, OwnNet) or task.native is not None:
         return
-    ops = registry.get("numpy").ops("float64")
-    weights = net.initial_weights(0)
+    ops = NumpyOps("float64")
+    weights = {name: ops.asarray(value) for name, value in net.initial_weights(0).items()}
 
     def call(x: np.ndarray) -> Array:
         with np.errstate(all="ignore"):
-            return net.function(ops, weights, ops.asarray(x))
+            return net.apply(ops, weights, ops.asarray(x), {})[0]
 
     name = getattr(net.function, "__name__", type(net.function).__name__)
     check_outputs(task.splits, task.classifies, name, call)
