@@ -111,10 +111,9 @@ def test_a_module_on_labels_of_sequences(framework: str) -> None:
     if framework == "tensorflow":
         from tensorflow import keras
 
-        before = keras.config.floatx()
-        keras.config.set_floatx("float64")
+        keras.config.set_dtype_policy("float64")
         module = MAKERS[framework]("tagger")
-        keras.config.set_floatx(before)
+        keras.config.set_dtype_policy("float32")
     else:
         module = MAKERS[framework]("tagger")
     mine, start = tags(module), {}
@@ -216,8 +215,9 @@ def test_modules_that_do_not_fit_are_refused(framework: str) -> None:
 
 @pytest.mark.parametrize("framework", [name for name in MODULES if name in DRAWING])
 def test_runs_in_threads_draw_what_they_draw_alone(framework: str) -> None:
+    mine = ls.own(MAKERS[framework]("noise"), X, X[:, :1])
+
     def run(seed: int) -> np.ndarray:
-        mine = ls.own(MAKERS[framework]("noise"), X, X[:, :1])
         fields = {"lr": 0.0, "batch_size": 8, "epochs": 20, "framework": framework}
         losses: np.ndarray = ls.train(mine.run(seed=seed, **fields), mine).history[:, "loss"]
         return losses

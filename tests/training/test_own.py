@@ -233,9 +233,7 @@ def test_another_function_is_another_run(tmp_path: Path) -> None:
     )
     assert one.run().hash != other.run().hash
     ls.train(one.run(), one, out=tmp_path / "run")
-    with pytest.raises(
-        InputError, match=r"model\.structure = .*x @ w\['w'\].? there, .*tanh.*here"
-    ):
+    with pytest.raises(InputError, match=r"model\.structure = .*x @ w.*there, .*tanh.*here"):
         ls.resume(tmp_path / "run", other)
     with pytest.raises(InputError, match=r"model\.structure = .*another model"):
         ls.train(one.run(), other)

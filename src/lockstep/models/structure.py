@@ -292,13 +292,13 @@ def _shape(value: Any) -> str:
 
 def _numpy(value: Any) -> np.ndarray | None:
     """A framework's array, or parameter, as NumPy's; None of one that has no values yet."""
-    if callable(getattr(value, "data", None)):
-        try:
+    try:
+        if callable(getattr(value, "data", None)):  # a parameter around an array
             value = value.data()
-        except Exception:  # each framework has an error of its own for a parameter without values
-            return None
-    for step in ("detach", "cpu"):
-        value = getattr(value, step)() if hasattr(value, step) else value
+        for step in ("detach", "cpu"):
+            value = getattr(value, step)() if hasattr(value, step) else value
+    except Exception:  # each framework has an error of its own for what has no values yet
+        return None
     if "bfloat16" in str(getattr(value, "dtype", "")) and hasattr(value, "float"):
         value = value.float()  # NumPy has no such type
     for how in ("asnumpy", "numpy"):

@@ -17,6 +17,7 @@ from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.mindspore.graph import graph_replica, graph_step
 from lockstep.frameworks.mindspore.module import module_program
 from lockstep.frameworks.mindspore.ops import MindSporeOps
+from lockstep.frameworks.mindspore.serial import TURN, SerialProgram
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.replicated import (
     COPIES,
@@ -64,6 +65,10 @@ class MindSporeFramework:
         return MindSporeOps(precision)
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
+        with TURN:
+            return SerialProgram(self._compile(task, spec))
+
+    def _compile(self, task: Task, spec: RunSpec) -> Program:
         ops = self.kernels(spec.precision)
         if task.native is not None or spec.style == "concise":
             refuse_several(spec, "mindspore.nn's layers")
