@@ -11,7 +11,7 @@ import pytest
 from lockstep.ops import Ops
 
 from .case import Case
-from .cases import CASES
+from .cases import CASES, MIXED
 from .limits import LIMITS
 from .running import TOLERANCE, assert_near, evaluated, oracle, run
 
@@ -25,7 +25,8 @@ def test_every_method_of_ops_has_a_case() -> None:
 
 
 def test_case_names_are_unique() -> None:
-    assert len({case.id for case in CASES}) == len(CASES)
+    every = [*CASES, *(case for cases in MIXED.values() for case in cases)]
+    assert len({case.id for case in every}) == len(every)
 
 
 def check(ops: Any, precision: str, case: Case) -> None:
@@ -61,6 +62,15 @@ def kind(value: np.ndarray, precision: str) -> str:
 @every_case
 def test_value_gradient_and_precision(framework: Any, ops: Any, precision: str, case: Case) -> None:
     check_within_limits(framework, ops, precision, case)
+
+
+@pytest.mark.parametrize("group", MIXED)
+def test_what_mixes_with_what(framework: Any, ops: Any, precision: str, group: str) -> None:
+    for case in MIXED[group]:
+        try:
+            check_within_limits(framework, ops, precision, case)
+        except Exception as error:
+            raise AssertionError(case.id) from error
 
 
 def test_the_same_without_faster_equals(framework: Any, precision: str) -> None:

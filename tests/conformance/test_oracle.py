@@ -16,7 +16,7 @@ from lockstep.frameworks.numpy.autodiff import Var, backward
 from lockstep.frameworks.numpy.ops import NumpyOps
 
 from .case import Case, draw, positive
-from .cases import CASES
+from .cases import CASES, MIXED
 from .running import assert_near, cotangent, oracle
 
 OPS = NumpyOps("float64")
@@ -30,6 +30,13 @@ DIFFERENCE_TOLERANCE = 1e-7
 def test_values_equal_the_direct_formula(case: Case) -> None:
     # some hundred roundings of 1e-16
     assert_near(oracle(case).value, case.expect(**case.inputs), 1e-13)
+
+
+@pytest.mark.parametrize("group", MIXED)
+def test_values_and_gradients_of_mixed_dtypes(group: str) -> None:
+    for case in MIXED[group]:
+        assert_near(oracle(case).value, case.expect(**case.inputs), 1e-13)
+        assert_differences(case)
 
 
 def differences(case: Case, name: str) -> np.ndarray:
@@ -52,6 +59,10 @@ SMOOTH = [case for case in CASES if case.grad and not case.kink]
 
 @pytest.mark.parametrize("case", SMOOTH, ids=lambda case: case.id)
 def test_gradients_equal_finite_differences(case: Case) -> None:
+    assert_differences(case)
+
+
+def assert_differences(case: Case) -> None:
     for name in case.grad:
         gradient = oracle(case).grads[name]
         largest = max(1.0, float(np.abs(gradient).max()))
@@ -107,7 +118,7 @@ def test_gradients_are_arrays_of_their_own() -> None:
 
 def test_without_variables_no_graph_is_built() -> None:
     contract = ContractOps(OPS)
-    for case in CASES:
+    for case in [*CASES, *MIXED["functions"]]:
         arrays = {name: contract.asarray(value) for name, value in case.inputs.items()}
         found = case.call(contract, **arrays).native
         assert isinstance(found, np.ndarray | np.generic), case.id

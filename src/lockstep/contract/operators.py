@@ -138,6 +138,8 @@ def power(ops: ContractOps, a: Any, b: Any) -> Array:
         return ops.wrap(cast(ops, a, FLOAT) ** cast(ops, b, FLOAT), FLOAT)
     if b == 0:  # some frameworks' gradient of x ** 0 is 0 * x ** -1
         return ops.ones(a.shape)
+    if isinstance(b, float) and float(np.float32(b)) != b:  # paddle would round it to float32
+        return ops.wrap(cast(ops, a, FLOAT) ** ops.asarray(b).native, FLOAT)
     return ops.wrap(cast(ops, a, FLOAT) ** b, FLOAT)
 
 
