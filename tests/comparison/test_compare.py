@@ -83,7 +83,14 @@ def test_it_is_shown_as_a_table(
 ) -> None:
     all_frameworks.show()
     shown = capsys.readouterr().out
-    for word in ("framework", "final loss", "largest deviation", "steps/s", "compile", "none"):
+    for word in (
+        "framework",
+        "last step's loss",
+        "largest deviation",
+        "steps/s",
+        "compile",
+        "none",
+    ):
         assert word in shown
     assert "agree:" in shown
     assert "\x1b" not in shown
