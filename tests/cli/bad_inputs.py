@@ -226,9 +226,9 @@ def damaged_file(rng: np.random.Generator) -> Case:
     values, toml = base(rng), rng.random() < 0.5
     content = bytearray((tomli_w.dumps(values) if toml else json.dumps(values)).encode())
     for _ in range(int(rng.integers(1, 6))):
-        at = int(rng.integers(len(content)))
+        at = int(rng.integers(len(content) or 1))
         way = rng.random()
-        if way < 0.4:
+        if way < 0.4 and content:
             content[at] = int(rng.integers(256))
         elif way < 0.6:
             del content[at : at + int(rng.integers(1, 40))]

@@ -28,7 +28,7 @@ def run(argv: list[str]) -> tuple[int | str, str]:
             code: int | str = main(argv)
         except SystemExit as stop:
             code = int(stop.code or 0)
-        except BaseException:
+        except Exception:
             code = traceback.format_exc()
     return code, err.getvalue()
 
@@ -79,6 +79,7 @@ def test_bad_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)  # eight minutes on a core of its own
 def test_ten_thousand_bad_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = answer(MANY, tmp_path, monkeypatch, seed=0)
     print(f"{MANY} bad inputs, by exit code: {dict(codes)}")
