@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lockstep.frameworks import registry
+from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.protocol import Array
 from lockstep.models.fitting import check_outputs
 from lockstep.models.own import OwnNet
@@ -19,7 +19,7 @@ def check_net(task: Task) -> None:
     net = task.model
     if not isinstance(net, OwnNet) or task.native is not None:
         return
-    ops = registry.get("numpy").ops("float64")
+    ops = NumpyOps("float64")
     weights = net.initial_weights(0)
 
     def call(x: np.ndarray) -> Array:
