@@ -35,14 +35,19 @@ def torch(kind: str, activation: str = "ReLU", dropout: float = 0.5) -> Any:
 
 
 def paddle(kind: str, activation: str = "ReLU", dropout: float = 0.5) -> Any:
-    import paddle
+    from lockstep.frameworks.paddle.quiet import paddle  # without its warnings
 
     nn = paddle.nn
+
+    class Pair(nn.Layer):
+        def forward(self, x: Any) -> Any:
+            return x, x
+
     paddle.seed(1)
     if kind == "tagger":
         return nn.Sequential(nn.Embedding(6, 5), nn.Tanh(), nn.Linear(5, 4))
     if kind == "tuple":
-        return nn.LSTM(4, 1)
+        return nn.Sequential(nn.Linear(4, 1), Pair())
     between = getattr(nn, activation)(), nn.Dropout(dropout)
     return nn.Sequential(nn.Linear(4, 8), *between, nn.Linear(8, 1))
 
