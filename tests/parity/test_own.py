@@ -260,3 +260,17 @@ def test_another_module_is_another_run(framework: str, tmp_path: Path) -> None:
         with pytest.raises(InputError, match=r"is of another model than.*there, .*here"):
             ls.resume(tmp_path / "run", mine(*other))
     assert ls.resume(tmp_path / "run", mine(*names[0])).status == "completed"
+
+
+@pytest.mark.parametrize("framework", HERE)
+def test_a_gradient_that_failed_leaves_nothing_behind(framework: str) -> None:
+    """MindSpore would go on recording, and fail in the next run of the process."""
+    ops = registry.get(framework).ops("float64")
+
+    def failing(weights: Any) -> Any:
+        raise ZeroDivisionError("of the person's own")
+
+    with pytest.raises(ZeroDivisionError):
+        ops.value_and_grad(failing)({"w": ops.asarray(np.ones(3))})
+    mine = tags()
+    assert ls.train(mine.run(**FIELDS, framework=framework), mine).status == "completed"

@@ -16,6 +16,7 @@ from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.mindspore import concise
 from lockstep.frameworks.mindspore.arrays import Array
+from lockstep.frameworks.mindspore.gradients import value_and_grad
 from lockstep.frameworks.mindspore.layout import layout
 from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
 from lockstep.frameworks.module_program import ModuleProgram
@@ -128,7 +129,7 @@ class MindSporeModule:
             kept.append({n: self._ops.stop_gradient(a) for n, a in new.items()})
             return loss(outputs).tensor
 
-        gradient = ms.value_and_grad(scalar, None, list(self._trained.values()))
+        gradient = value_and_grad(scalar, None, list(self._trained.values()))
         with _drawing(seed if self._draws else None):
             value, grads = gradient()
         named = zip(self._trained, grads, strict=True)

@@ -11,6 +11,7 @@ import numpy as np
 from mindspore import Tensor
 
 from lockstep.frameworks.mindspore.arrays import Array, mapped
+from lockstep.frameworks.mindspore.gradients import value_and_grad
 from lockstep.frameworks.mindspore.kernels import Kernels, kernels
 from lockstep.frameworks.mindspore.recording import Recording, listed
 from lockstep.ops import Weights
@@ -82,7 +83,7 @@ class MindSporeOps(Kernels):
                 beside.append(aux)  # MindSpore returns nothing but tensors beside the scalar
                 return value.tensor
 
-            gradient = ms.value_and_grad(scalar, tuple(range(len(weights))))
+            gradient = value_and_grad(scalar, tuple(range(len(weights))))
             value, grads = gradient(*(w.tensor for w in weights.values()))
             grads = grads if isinstance(grads, tuple) else (grads,)  # one comes without a tuple
             named = {n: Array(self, g) for n, g in zip(weights, grads, strict=True)}
