@@ -13,7 +13,8 @@ from collections.abc import Mapping, MutableMapping
 
 COUNT = "OMP_NUM_THREADS"  # OpenMP: torch, paddle, mxnet; mindspore's adapter reads it too
 # What makes an idle OpenMP thread sleep after a short spin. By default it spins for milliseconds,
-# and beside other work the thread that it waits for has no core to run on (`python -m benchmarks --only beside`).
+# and beside other work the thread that it waits for has no core to run on: see
+# `python -m benchmarks --only beside`.
 SHORT_SPIN = {"GOMP_SPINCOUNT": "1000"}  # GNU's OpenMP: torch, mxnet
 
 
