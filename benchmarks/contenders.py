@@ -23,7 +23,7 @@ from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
 from lockstep.training.history import History
 from lockstep.training.loop import train_loop
 from lockstep.training.rates import Rates
-from lockstep.training.run import Training
+from lockstep.training.run_state import Training
 
 Round = Callable[[], tuple[float, int]]
 IMAGES = 10_000  # of the training set: a round of a few seconds

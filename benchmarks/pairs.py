@@ -23,8 +23,8 @@ from benchmarks.contenders import IMAGES, Round, lenet, repeated, trained
 from benchmarks.plain import LENETS, plain_images, update
 from lockstep.assemble import assemble
 from lockstep.frameworks import registry
-from lockstep.parallel.ranks import Rank
-from lockstep.parallel.splitting import shard_slices
+from lockstep.processes.ranks import Rank
+from lockstep.processes.splitting import shard_slices
 
 BATCH_SIZE = 256
 LR = 0.1

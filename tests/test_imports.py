@@ -111,15 +111,13 @@ def test_help_takes_less_than_half_a_second() -> None:
 # left to right; a room imports only from rooms on its left
 ORDER = (
     "errors", "files", "trees", "schedules", "spec", "ops", "contract", "recipes", "data", "models",
-    "optimizers",
-    "parallel.splitting", "parallel.ranks", "parallel.collective",
-    "parallel.shared_memory", "frameworks", "parallel", "task", "own_task", "assemble", "training",
-    "comparison", "experiments", "report", "cli",
+    "optimizers", "task", "own_task", "assemble", "processes", "frameworks", "training",
+    "comparison", "report", "experiments", "cli",
 )  # fmt: skip
 # files and folders outside the adapters that a framework's distributed engine is used in
 ENGINES = {
-    "torch": ("parallel/processes.py", "experiments/ways_to_split/devices"),
-    "jax": ("parallel/xla.py",),
+    "torch": ("experiments/allreduce/process_plans.py", "experiments/ways_to_split/ways"),
+    "jax": ("experiments/allreduce/xla.py",),
 }
 # inside a function, where a result shows itself
 SHOWN = {("training", "report"), ("comparison", "report")}
@@ -143,8 +141,6 @@ def imports() -> Iterator[Import]:
 
 def _names(tree: ast.AST, lazy: bool) -> Iterator[tuple[str, bool]]:
     for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            continue
         if isinstance(node, ast.Import):
             yield from ((alias.name, lazy) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -17,12 +17,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "RunSpec": "lockstep.spec",
     "Snapshot": "lockstep.ops",
-    "compare": "lockstep.comparison",
+    "compare": "lockstep.comparison.compare",
     "diff": "lockstep.spec",
     "own": "lockstep.own_task",
-    "resume": "lockstep.training",
+    "resume": "lockstep.training.train",
     "scale_batch": "lockstep.spec",
-    "train": "lockstep.training",
+    "train": "lockstep.training.train",
     **dict.fromkeys(
         (
             "constant",
@@ -48,7 +48,7 @@ _ROOMS = ("errors", "recipes", "schedules", "spec", "data", "models", "framework
 if TYPE_CHECKING:
     from lockstep import errors as errors
     from lockstep import recipes as recipes
-    from lockstep.comparison import compare as compare
+    from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot
     from lockstep.own_task import own as own
     from lockstep.schedules import constant as constant
@@ -68,8 +68,8 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.spec import scale_batch as scale_batch
-    from lockstep.training import resume as resume
-    from lockstep.training import train as train
+    from lockstep.training.train import resume as resume
+    from lockstep.training.train import train as train
 
 
 def __getattr__(name: str) -> Any:

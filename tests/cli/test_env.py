@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.comparison.conftest import FOLDER
 
 from lockstep.frameworks import environments, registry
 from lockstep.frameworks.environments import MARKER, Environment
@@ -154,8 +153,8 @@ def test_check_tells_what_is_wrong(
         environment.python, environment.python.with_name("real"), follow_symlinks=False
     )
     environment.python.unlink()
-    change = f"{FOLDER}; sed -i 's/^base = 0.05/base = 0.06/' $FOLDER/spec.toml"
-    environment.python.write_text(f'#!/bin/sh\n{change}\nexec {real} "$@"\n')
+    job = """ "$(printf %s "$4" | sed 's/"base": 0.05/"base": 0.06/')" """
+    environment.python.write_text(f"#!/bin/sh\nexec {real} $1 $2 $3 {job}\n")
     environment.python.chmod(0o755)
     hide("torch", "jax")
     done = lockstep("env", "check", "torch", "jax", "--json")

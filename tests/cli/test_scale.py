@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from lockstep.cli import scaling_run
-from lockstep.parallel.benchmark import Results
-from lockstep.parallel.cost import Link
-from lockstep.parallel.measurements import Bench
-from lockstep.parallel.scaling.overlap import WAYS
-from lockstep.parallel.scaling.published import PUBLISHED, predicted
+from lockstep.experiments.allreduce.benchmark import Results
+from lockstep.experiments.allreduce.cost import Link
+from lockstep.experiments.allreduce.measurements import Bench
+from lockstep.experiments.scaling.overlap import WAYS
+from lockstep.experiments.scaling.published import PUBLISHED, predicted
 
 from .conftest import SMALL_TEXT, Command
 
@@ -83,7 +83,7 @@ def test_two_devices_are_trained_and_set_beside_the_forecast(
         return result
 
     monkeypatch.setattr(scaling_run, "train_once", train)
-    monkeypatch.setattr("lockstep.parallel.benchmark.run_bench", bench)
+    monkeypatch.setattr("lockstep.experiments.allreduce.benchmark.run_bench", bench)
     done = lockstep(*AIRFOIL, "--devices", "1,2,4", "--json")
     weak, strong = done.json["checks"]
     assert [weak["batch_size"], strong["batch_size"]] == [20, 10]

@@ -44,6 +44,6 @@ def processes(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen
         started.append(real(*args, **kwargs))
         return started[-1]
 
-    monkeypatch.setattr("lockstep.parallel.children.subprocess.Popen", popen)
+    monkeypatch.setattr("lockstep.processes.children.subprocess.Popen", popen)
     yield started
     assert [process.args for process in started if process.returncode is None] == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import lockstep as ls
 from lockstep.comparison import Comparison, Row, compare
 from lockstep.errors import InputError, LockstepError, RunDirectoryError
 from lockstep.frameworks import registry
-from lockstep.training.launch import follow
+from lockstep.training.in_processes import Launch, follow
 
 STEPS = 60
 OTHERS = [name for name in registry.installed() if name != "numpy"]
@@ -113,7 +114,10 @@ def test_float32_is_judged_by_its_own_tolerance(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("without_page")
 @pytest.mark.parametrize(
     ("fault", "quantity", "step"),
-    [("s/^seed = 0/seed = 1/", "initial parameters", 0), ("s/^base = 0.05/base = 0.06/", "lr", 0)],
+    [
+        ('s/"seed": 0/"seed": 1/', "initial parameters", 0),
+        ('s/"base": 0.05/"base": 0.06/', "lr", 0),
+    ],
     ids=["other weights and batches", "other lr"],
 )
 def test_a_fault_is_found_where_it_begins(
@@ -121,7 +125,7 @@ def test_a_fault_is_found_where_it_begins(
 ) -> None:
     """The cause is named: the loss itself parts at once with other weights, and with another lr
     at step 1, for the first loss is still that of the same weights."""
-    faulty = interpreter(f"sed -i '{fault}' $FOLDER/spec.toml; exec $PYTHON \"$@\"")
+    faulty = interpreter(f"""exec $PYTHON $1 $2 $3 "$(printf %s "$4" | sed '{fault}')" """)
     found = compare(
         small(), frameworks=["numpy"], steps=20, out=tmp_path / "c", interpreters={"numpy": faulty}
     )
@@ -163,9 +167,9 @@ MISSING = """exec $PYTHON -P -c "
 import importlib.util as u, runpy, sys
 real = u.find_spec
 u.find_spec = lambda name, *rest: None if name == 'jax' else real(name, *rest)
-sys.argv = ['worker', '{\\"directory\\": \\"$FOLDER\\"}']
-runpy.run_module('lockstep.training.worker', run_name='__main__')
-"
+sys.argv = ['worker', sys.argv[-1]]
+runpy.run_module('lockstep.training.run_worker', run_name='__main__')
+" "$@"
 """
 
 
@@ -173,11 +177,11 @@ runpy.run_module('lockstep.training.worker', run_name='__main__')
 def short_of_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Interpreters that misbehave get a second, all others what they need."""
 
-    def limited(directory: Path, *, python: str, silence: float, timeout: float) -> Any:
-        seconds = timeout if python == sys.executable else 1.0
-        return follow(directory, python=python, silence=silence, timeout=seconds)
+    def limited(folder: Path, spec: ls.RunSpec, launch: Launch, *rest: Any, **more: Any) -> Any:
+        seconds = launch.timeout if launch.python == sys.executable else 1.0
+        return follow(folder, spec, replace(launch, timeout=seconds), *rest, **more)
 
-    monkeypatch.setattr("lockstep.comparison.running.follow", limited)
+    monkeypatch.setattr("lockstep.training.in_processes.follow", limited)
 
 
 def judged_beside(jax: str, torch: str, folder: Path, interpreter: Any) -> Comparison:
@@ -268,7 +272,7 @@ def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
 def test_the_same_comparison_twice_gets_two_folders(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from lockstep.comparison import _folder
+    from lockstep.comparison.compare import _folder
 
     monkeypatch.chdir(tmp_path)
     spec = small(name="a name")

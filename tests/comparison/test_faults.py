@@ -77,7 +77,7 @@ def faulty(interpreter: Any) -> Any:
         code = textwrap.dedent(patch) + (
             "import runpy, sys\n"
             "sys.argv = ['worker', *sys.argv[1:]]\n"
-            "runpy.run_module('lockstep.training.worker', run_name='__main__')\n"
+            "runpy.run_module('lockstep.training.run_worker', run_name='__main__')\n"
         )
         return str(interpreter(f'shift 3; exec $PYTHON -P -c "{code}" "$@"'))
 

@@ -15,7 +15,7 @@ import pytest
 
 from lockstep.data import Source, fetch, find
 from lockstep.data import cache as cache_module
-from lockstep.data.files import DataFile, Edition
+from lockstep.data.editions import DataFile, Edition
 from lockstep.data.host import PublicHost
 from lockstep.data.places import CACHE
 from lockstep.errors import LockstepError, MissingError
@@ -120,7 +120,7 @@ def test_a_trickle_cannot_outlast_the_total(cache, server):
 FETCH_IN_PROCESS = """
 import sys
 from lockstep.data import Source, fetch
-from lockstep.data.files import DataFile, Edition
+from lockstep.data.editions import DataFile, Edition
 from lockstep.data.host import PublicHost
 from lockstep.data.places import CACHE
 file = DataFile(("folder/file-0.bin",), (Edition("d2l", "sha256", sys.argv[2]),))

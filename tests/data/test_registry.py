@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lockstep.data import Found, fetch
-from lockstep.data.files import PlaceError
+from lockstep.data.editions import PlaceError
 from lockstep.data.process import run
 from lockstep.data.sources import airfoil_lines, between_markers
 from lockstep.errors import MissingError

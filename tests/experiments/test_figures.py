@@ -10,9 +10,9 @@ pytest.importorskip("matplotlib")
 from matplotlib.patches import Rectangle
 
 from lockstep.data.examples import Origin
+from lockstep.experiments.ways_to_split.figures import split_figure
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, Question
 from lockstep.experiments.ways_to_split.results import DeviceFacts, Results, WayFacts, Work
-from lockstep.report.split_figures import split_figure
 
 
 def way(name: str, milliseconds: float, sent: list[int]) -> WayFacts:

@@ -9,8 +9,7 @@ import pytest
 import lockstep as ls
 from lockstep.cli import main
 from lockstep.errors import InputError
-from lockstep.experiments.scaled_batch import Question, metric_of, run
-from lockstep.report.scaled_batch_figures import scaled_batch_figure
+from lockstep.experiments.scaled_batch import Question, metric_of, run, scaled_batch_figure
 
 
 def small(**fields: object) -> ls.RunSpec:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lockstep.experiments.ways_to_split.division import weight_parts
-from lockstep.experiments.ways_to_split.shapes import layer_shapes
+from lockstep.experiments.ways_to_split.layer_shapes import layer_shapes
 from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages, stages
 from lockstep.experiments.ways_to_split.turns import BLOCK, num_updates, turns
 from lockstep.models.lenet import LeNetModel

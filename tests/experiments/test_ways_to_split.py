@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lockstep.errors import InputError, MissingError
-from lockstep.experiments.ways_to_split import running
+from lockstep.experiments.ways_to_split import measured as running
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, WITHIN, Question
 
 from .asking import answer, oracle, question

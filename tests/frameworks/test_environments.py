@@ -21,7 +21,9 @@ from packaging.version import Version
 import lockstep as ls
 from lockstep.errors import InputError, LockstepError, MissingError
 from lockstep.frameworks import environments, registry
-from lockstep.frameworks.environments import MARKER, Environment, interpreter, usable, variables
+from lockstep.frameworks.environments import MARKER, Environment, interpreter, usable
+from lockstep.processes import interpreters
+from lockstep.processes.interpreters import variables
 
 MakeEnvironment = Callable[[str], Environment]
 PACKAGE = Path(ls.__file__).resolve().parent
@@ -54,7 +56,7 @@ def test_the_folder(
         monkeypatch.delenv(name, raising=False)
     for name, value in {"HOME": "/home/someone", **given}.items():
         monkeypatch.setenv(name, value)
-    assert str(environments.folder()) == expected.replace("HERE", str(tmp_path))
+    assert str(interpreters.folder()) == expected.replace("HERE", str(tmp_path))
 
 
 # --- what state they are in -----------------------------------------------------------------------
@@ -223,7 +225,7 @@ def found_by(python: Path | str, given: Mapping[str, str], *names: str) -> dict[
 def variables_of(packages: Path, python: Path | str, **given: str) -> dict[str, str]:
     """`variables(python)` of the Lockstep in another folder, called by this interpreter."""
     code = (
-        "import json, sys; from lockstep.frameworks.environments import variables\n"
+        "import json, sys; from lockstep.processes.interpreters import variables\n"
         "print(json.dumps(variables(sys.argv[1])))"
     )
     done = subprocess.run(
@@ -323,4 +325,4 @@ def test_a_folder_in_which_no_link_can_be_made(
     (tmp_path / "file").write_text("in the way")
     monkeypatch.setenv("LOCKSTEP_ENVIRONMENTS", str(tmp_path / "file"))
     with pytest.raises(LockstepError, match=r"cannot be written.*LOCKSTEP_ENVIRONMENTS"):
-        environments._link(installed / "lockstep")
+        interpreters._link(installed / "lockstep")

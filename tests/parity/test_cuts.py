@@ -13,7 +13,7 @@ import pytest
 from lockstep.spec import RunSpec
 from lockstep.training import Result, resume, train
 from lockstep.training.events import StepsCompleted
-from lockstep.training.run import Training
+from lockstep.training.run_state import Training
 
 from .running import OTHERS, recipe
 

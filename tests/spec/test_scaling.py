@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import lockstep as ls
 from lockstep.errors import InputError
 from lockstep.spec import scale_batch
-from lockstep.spec.scaling import base_rate
+from lockstep.spec.batch_scaling import base_rate
 
 
 @given(

@@ -151,7 +151,7 @@ def test_a_spec_that_says_something_else_than_the_checkpoint(stopped: Path, tmp_
     folder = Path(shutil.copytree(stopped, tmp_path / "run"))
     text = (folder / "spec.toml").read_text()
     (folder / "spec.toml").write_text(text.replace("seed = 0", "seed = 4"))
-    with pytest.raises(RunDirectoryError, match="cannot go on with another seed"):
+    with pytest.raises(RunDirectoryError, match="cannot be continued with another seed"):
         ls.resume(folder)
     (folder / "spec.toml").write_text(
         text.replace("base = 0.01", "base = 0.03").replace("base = 0.1", "base = 0.3")

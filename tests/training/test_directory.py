@@ -102,7 +102,7 @@ def test_a_mistaken_resume_leaves_the_run_as_it_was(
 )
 def test_what_a_run_under_way_cannot_change(name: str, value: object, tmp_path: Path) -> None:
     spec = stopped(tmp_path / "run")
-    with pytest.raises(RunDirectoryError, match=rf"cannot go on with another {name}"):
+    with pytest.raises(RunDirectoryError, match=rf"cannot be continued with another {name}"):
         ls.resume(tmp_path / "run", spec=spec.with_fields({name: value}))
     assert RunDirectory(tmp_path / "run").spec == spec
 

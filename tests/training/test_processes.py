@@ -17,7 +17,7 @@ import lockstep as ls
 from lockstep.data import find
 from lockstep.errors import InputError, LockstepError
 from lockstep.frameworks import registry
-from lockstep.parallel.ranks import PATIENCE, Rank, free_address
+from lockstep.processes.ranks import PATIENCE, Rank, free_address
 from lockstep.spec import RunSpec
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
@@ -268,7 +268,7 @@ def test_two_machines(tmp_path: Path) -> None:
 RATE_AND_END = """
 import json, os, pathlib, sys
 import lockstep as ls
-from lockstep.parallel.ranks import is_first
+from lockstep.processes.ranks import is_first
 from lockstep.training.events import StepsCompleted
 
 def callback(event, run):

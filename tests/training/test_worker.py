@@ -8,19 +8,22 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Generator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
-from lockstep.parallel.children import WorkerError, last_lines
+from lockstep.processes.children import WorkerError, last_lines
 from lockstep.training.directory import RunDirectory
-from lockstep.training.events import RunCompleted, RunStarted, StepsCompleted
+from lockstep.training.events import Event, RunCompleted, RunStarted, StepsCompleted
 from lockstep.training.history import History
-from lockstep.training.launch import WORKER_VARIABLE, follow
+from lockstep.training.in_processes import WORKER_VARIABLE, Launch
+from lockstep.training.in_processes import follow as follow_run
 from lockstep.training.machine import machine_facts
 
 LONG = 100_000  # epochs: for minutes
@@ -29,6 +32,13 @@ LONG = 100_000  # epochs: for minutes
 def prepared(folder: Path, **fields: object) -> Path:
     RunDirectory.create(folder, ls.recipes.airfoil_linear(**fields), machine_facts())
     return folder
+
+
+def follow(
+    folder: Path, spec: ls.RunSpec | None = None, event_steps: int = 0, **limits: Any
+) -> Generator[Event, None, None]:
+    spec = spec or RunDirectory(folder).spec
+    return follow_run(folder, spec, Launch(**limits), event_steps=event_steps)
 
 
 def has_ended(pid: int) -> bool:
@@ -167,7 +177,7 @@ def test_leaving_the_loop_ends_the_process(tmp_path: Path, monkeypatch: pytest.M
         started.append(real(*args, **kwargs))  # type: ignore[call-overload]
         return started[-1]
 
-    monkeypatch.setattr("lockstep.parallel.children.subprocess.Popen", popen)
+    monkeypatch.setattr("lockstep.processes.children.subprocess.Popen", popen)
     folder = prepared(tmp_path / "run", epochs=LONG)
     with closing(follow(folder, timeout=60)) as events:
         for event in events:
@@ -180,15 +190,18 @@ def test_leaving_the_loop_ends_the_process(tmp_path: Path, monkeypatch: pytest.M
 PARENT = """
 import sys
 from pathlib import Path
-from lockstep.parallel import children
-from lockstep.training import launch
+from lockstep.processes import children
+from lockstep.training import in_processes
+from lockstep.training.directory import RunDirectory
 real = children.subprocess.Popen
 def popen(*args, **kwargs):
     process = real(*args, **kwargs)
     print(process.pid, flush=True)
     return process
 children.subprocess.Popen = popen
-for event in launch.follow(Path(sys.argv[1])):
+folder = Path(sys.argv[1])
+spec = RunDirectory(folder).spec
+for event in in_processes.follow(folder, spec, in_processes.Launch()):
     print(type(event).__name__, flush=True)
 """
 
@@ -210,8 +223,9 @@ def test_a_worker_ends_with_its_parent(tmp_path: Path, number: signal.Signals) -
 
 def test_a_worker_ends_by_sigterm_and_can_be_resumed(tmp_path: Path) -> None:
     folder = prepared(tmp_path / "run", epochs=8, checkpoint_steps=50)
-    job = json.dumps({"directory": str(folder)})
-    command = [sys.executable, "-m", "lockstep.training.worker", job]
+    spec = RunDirectory(folder).spec.to_dict()
+    job = json.dumps({"directory": str(folder), "spec": spec, "event_steps": 0, "strict": False})
+    command = [sys.executable, "-m", "lockstep.training.run_worker", job]
     with subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
     ) as process:

@@ -13,7 +13,7 @@ from lockstep.cli.option_values import add_figure_option, check_figure, device_c
 from lockstep.cli.output import print_json
 
 if TYPE_CHECKING:
-    from lockstep.parallel.measurements import Bench, Measurement, Results
+    from lockstep.experiments.allreduce.measurements import Bench, Measurement, Results
 
 COLUMNS = ("algorithm", "time", "middle half", "sent by one", "rounds", "predicted", "speed-up")
 
@@ -53,7 +53,7 @@ def register(subparsers: Any) -> None:
 
 
 def _allreduce(args: argparse.Namespace) -> int:
-    from lockstep.parallel.benchmark import run_bench
+    from lockstep.experiments.allreduce.benchmark import run_bench
 
     bench, absent = _asked(args)
     check_figure(args.figure)
@@ -66,8 +66,8 @@ def _allreduce(args: argparse.Namespace) -> int:
     else:
         _print(results)
     if args.figure:
+        from lockstep.experiments.allreduce.figure import allreduce_figure
         from lockstep.report.figures import save_figure
-        from lockstep.report.parallel_figures import allreduce_figure
 
         path = save_figure(allreduce_figure(results), args.figure)
         print(f"figure: {path}", file=sys.stderr)
@@ -79,13 +79,13 @@ def _allreduce(args: argparse.Namespace) -> int:
 
 def _asked(args: argparse.Namespace) -> tuple[Bench, list[str]]:
     """The benchmark, and a line for everything that `all` leaves out."""
-    from lockstep.parallel.measurements import (
+    from lockstep.experiments.allreduce.measurements import (
         ENGINES,
         Bench,
         known_algorithms,
         usable_algorithms,
     )
-    from lockstep.parallel.quantities import parse_bandwidth, parse_size
+    from lockstep.report.quantities import parse_bandwidth, parse_size
 
     bandwidth = parse_bandwidth(args.bandwidth) if args.bandwidth else math.inf
     names, absent = words("algorithms", args.algorithms), []
@@ -135,7 +135,7 @@ def _values(results: Results) -> dict[str, Any]:
 
 
 def _print(results: Results) -> None:
-    from lockstep.parallel.quantities import format_size
+    from lockstep.report.quantities import format_size
     from lockstep.report.tables import console, table
 
     out = console()
@@ -152,8 +152,8 @@ def _print(results: Results) -> None:
 
 
 def _cells(row: Measurement, rows: list[Measurement]) -> list[str]:
-    from lockstep.parallel.quantities import format_size
-    from lockstep.report.text import milliseconds
+    from lockstep.report.numbers import milliseconds
+    from lockstep.report.quantities import format_size
 
     low, high = row.spread
     first = rows[0].median
@@ -174,7 +174,7 @@ def _words_of(algorithm: str) -> str:
 
 def _facts(results: Results) -> Iterator[str]:
     """How to read the tables."""
-    from lockstep.parallel.quantities import format_bandwidth
+    from lockstep.report.quantities import format_bandwidth
 
     bench = results.bench
     yield f"\ntimes are medians of {bench.repeats}; speed-up: over {_words_of(bench.algorithms[0])}"

@@ -1,4 +1,5 @@
-"""`lockstep compare`: one run in several frameworks, judged against the oracle."""
+"""`lockstep compare`: one run in several frameworks, or on several numbers of devices, judged
+against the oracle."""
 
 from __future__ import annotations
 
@@ -6,22 +7,30 @@ import argparse
 import json
 from typing import Any
 
-from lockstep.cli.run_options import add_run_options, spec_from
+from lockstep.cli.launching import add_launch_options, launch_from
+from lockstep.cli.option_values import device_counts
+from lockstep.cli.run_options import add_run_options, add_start_option, spec_from, start_from
+from lockstep.errors import InputError
 
 
 def register(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "compare",
         help="train a run in several frameworks and prove that they agree",
-        description="Each framework runs in its own process, one after another, and is judged "
-        "against NumPy in float64. Exit code 0: they agree, 1: they part ways.",
+        description="Each framework runs in its own process, one after another, and every step is "
+        "judged against NumPy in float64 on one device. --devices may name several numbers: each "
+        "has a row of its own. Exit code 0: they agree, 1: they differ.",
+        epilog="example: lockstep compare fashion-lenet --framework torch --devices 1,2,4",
     )
     add_run_options(parser, ["framework"])
     parser.add_argument(
         "--frameworks",
+        "--framework",
         metavar="A,B",
         help="numpy,torch,jax or all (default: those installed or with an environment)",
     )
+    add_start_option(parser)
+    add_launch_options(parser)
     parser.add_argument("--steps", type=int, metavar="N", help="how many steps (default: 200)")
     parser.add_argument(
         "--tolerance",
@@ -46,13 +55,24 @@ def _names(text: str | None) -> list[str] | None:
     return registry.names() if text == "all" else [name for name in text.split(",") if name]
 
 
+def _take_counts(args: argparse.Namespace) -> list[int] | None:
+    """Several numbers of devices, which are taken out of the run's options; None for one."""
+    if not args.devices or "," not in args.devices:
+        return None
+    if args.scale_batch:
+        problem = "would give each number of devices another run"
+        raise InputError("scale_batch", args.scale_batch, problem, "Name one number of devices.")
+    counts, args.devices = device_counts(args.devices), None
+    return counts
+
+
 def _compare(args: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
     from lockstep.comparison import ORACLE, TIMEOUT, compare
-    from lockstep.errors import InputError
     from lockstep.report.terminal import compare_progress
 
+    counts = _take_counts(args)
     spec = spec_from(args)
     names = _names(args.frameworks)
     if args.timeout is not None and not args.timeout > 0:
@@ -62,6 +82,9 @@ def _compare(args: argparse.Namespace) -> int:
         found = compare(
             spec,
             frameworks=names,
+            devices=counts,
+            start=start_from(args, spec),
+            launch=launch_from(args),
             steps=args.steps,
             tolerance=args.tolerance,
             out=args.out,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lockstep.cli.output import print_json
 
 if TYPE_CHECKING:
-    from lockstep.parallel.devices import Devices
+    from lockstep.frameworks.device_list import Devices
 
 
 def register(subparsers: Any) -> None:
@@ -23,7 +23,7 @@ def register(subparsers: Any) -> None:
 
 
 def _devices(args: argparse.Namespace) -> int:
-    from lockstep.parallel.devices import list_devices
+    from lockstep.frameworks.device_list import list_devices
 
     found = list_devices(tell=_note)
     if args.json:

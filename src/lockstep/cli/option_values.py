@@ -25,7 +25,7 @@ def device_counts(text: str) -> list[int]:
     >>> device_counts("1,2,4,2")
     [1, 2, 4]
     """
-    from lockstep.parallel.splitting import check_num_devices
+    from lockstep.processes.splitting import check_num_devices
 
     found = []
     for word in words("devices", text):

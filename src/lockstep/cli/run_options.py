@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError, unknown
-from lockstep.parallel import ranks
+from lockstep.processes import ranks
 
 if TYPE_CHECKING:
+    from lockstep.ops import Snapshot
     from lockstep.spec import RunSpec
 
 RUN = "a run's folder, its name below runs/, or a unique beginning of that"
@@ -41,6 +42,20 @@ def add_strict_option(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="refuse a damaged checkpoint (default: the one before)",
     )
+
+
+def add_start_option(parser: argparse.ArgumentParser) -> None:
+    """Weights in place of those drawn from the seed."""
+    parser.add_argument("--start", metavar="FILE", help="weights to start from (see convert)")
+
+
+def start_from(args: argparse.Namespace, spec: RunSpec) -> Snapshot | None:
+    """The state that --start names."""
+    from lockstep.assemble import model_of
+    from lockstep.ops import Snapshot
+    from lockstep.training.weights import load_weights
+
+    return Snapshot(load_weights(args.start, model_of(spec))) if args.start else None
 
 
 def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:

@@ -15,8 +15,8 @@ from lockstep.cli.run_options import add_run_options, spec_from, tell_framework
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
-    from lockstep.parallel.scaling.forecast import Check, Forecast
-    from lockstep.parallel.scaling.model import Network, Row
+    from lockstep.experiments.scaling.forecast import Check, Forecast
+    from lockstep.experiments.scaling.model import Network, Row
 
 
 def register(subparsers: Any) -> None:
@@ -58,7 +58,7 @@ def register(subparsers: Any) -> None:
 
 
 def _scale(args: argparse.Namespace) -> int:
-    from lockstep.parallel.scaling.published import LAYERS
+    from lockstep.experiments.scaling.published import LAYERS
 
     if args.run == "horovod":
         return _horovod(args)
@@ -75,10 +75,10 @@ def _scale(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace) -> tuple[list[int], list[str], Network]:
-    from lockstep.parallel import algorithms
-    from lockstep.parallel.cost import Hosts, Link
-    from lockstep.parallel.quantities import parse_bandwidth, parse_duration, parse_size
-    from lockstep.parallel.scaling.model import Network
+    from lockstep.experiments.allreduce import algorithms
+    from lockstep.experiments.allreduce.cost import Hosts, Link
+    from lockstep.experiments.scaling.model import Network
+    from lockstep.report.quantities import parse_bandwidth, parse_duration, parse_size
 
     names = [name.replace("-", "_") for name in words("algorithms", args.algorithms)]
     names = list(algorithms.ALGORITHMS) if names == ["all"] else list(dict.fromkeys(names))
@@ -98,9 +98,9 @@ def _measured(
     args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
 ) -> Forecast:
     from lockstep.cli import scaling_run as run
-    from lockstep.parallel.scaling.forecast import Forecast
-    from lockstep.parallel.scaling.measuring import ROUNDS
-    from lockstep.parallel.scaling.model import batch_sizes, check_share, estimate
+    from lockstep.experiments.scaling.forecast import Forecast
+    from lockstep.experiments.scaling.measuring import ROUNDS
+    from lockstep.experiments.scaling.model import batch_sizes, check_share, estimate
 
     spec = spec_from(args)
     check_share(args.backward)
@@ -130,9 +130,9 @@ def _measured(
 def _published(
     args: argparse.Namespace, devices: list[int], algorithms: list[str], network: Network
 ) -> Forecast:
-    from lockstep.parallel.scaling.forecast import Forecast
-    from lockstep.parallel.scaling.model import estimate
-    from lockstep.parallel.scaling.published import PUBLISHED, profile_of
+    from lockstep.experiments.scaling.forecast import Forecast
+    from lockstep.experiments.scaling.model import estimate
+    from lockstep.experiments.scaling.published import PUBLISHED, profile_of
 
     figure = next(figure for figure in PUBLISHED if figure.model == args.run)
     profile = profile_of(figure.model, figure.images_per_second)
@@ -145,10 +145,10 @@ def _published(
 def _horovod(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from lockstep.parallel.scaling.fitted import foretold
-    from lockstep.parallel.scaling.overlap import WAYS
-    from lockstep.parallel.scaling.published import PUBLISHED, predicted
-    from lockstep.report.scaling_tables import print_published
+    from lockstep.experiments.scaling.fitted import foretold
+    from lockstep.experiments.scaling.overlap import WAYS
+    from lockstep.experiments.scaling.published import PUBLISHED, predicted
+    from lockstep.experiments.scaling.tables import print_published
 
     def values(row: Row | None) -> dict[str, float] | None:
         return {way.name: row.efficiency(way) for way in WAYS} if row else None
@@ -183,15 +183,15 @@ def _progress(total: int) -> Iterator[Callable[[str], None]]:
 
 
 def _show(forecast: Forecast, args: argparse.Namespace) -> int:
-    from lockstep.report.scaling_tables import print_forecast
+    from lockstep.experiments.scaling.tables import print_forecast
 
     if args.json:
         print_json(forecast.to_dict())
     else:
         print_forecast(forecast)
     if args.figure:
+        from lockstep.experiments.scaling.figures import scaling_figure
         from lockstep.report.figures import save_figure
-        from lockstep.report.scaling_figures import scaling_figure
 
         title = f"{forecast.profile.name}, {forecast.source}"
         path = save_figure(scaling_figure(forecast.rows, forecast.checks, title), args.figure)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.parallel.scaling.forecast import Check
-    from lockstep.parallel.scaling.model import Network, Profile
-    from lockstep.parallel.scaling.overlap import Piece
+    from lockstep.experiments.scaling.forecast import Check
+    from lockstep.experiments.scaling.model import Network, Profile
+    from lockstep.experiments.scaling.overlap import Piece
     from lockstep.spec import RunSpec
     from lockstep.training import Result
 
@@ -41,8 +41,8 @@ def measure_profile(
     spec: RunSpec, sizes: Sequence[int], seconds: float, backward: float, tell: Tell
 ) -> Profile:
     """A step at every batch size, and the gradient with its order of completion."""
-    from lockstep.parallel.scaling.measuring import Job, measure_steps
-    from lockstep.parallel.scaling.model import Profile
+    from lockstep.experiments.scaling.measuring import Job, measure_steps
+    from lockstep.experiments.scaling.model import Profile
 
     results: list[Result] = []
     jobs = [Job(spec, size) for size in sizes]
@@ -58,11 +58,11 @@ def check_devices(
     spec: RunSpec, profile: Profile, counts: Sequence[int], bucket: int, seconds: float, tell: Tell
 ) -> tuple[list[Check], dict[int, Network]]:
     """Steps on several devices of this machine, and the networks they were predicted with."""
+    from lockstep.experiments.allreduce.benchmark import run_bench
+    from lockstep.experiments.allreduce.measurements import Bench
+    from lockstep.experiments.scaling.measuring import Job, check_here, measure_steps
+    from lockstep.experiments.scaling.model import Network
     from lockstep.frameworks import registry
-    from lockstep.parallel.benchmark import run_bench
-    from lockstep.parallel.measurements import Bench
-    from lockstep.parallel.scaling.measuring import Job, check_here, measure_steps
-    from lockstep.parallel.scaling.model import Network
 
     transport = "processes" if registry.devices_are_processes(spec.framework) else "local"
     bench = Bench((max(4, profile.size),), tuple(counts), ("ring",), transport, REPEATS)
@@ -102,8 +102,8 @@ def _backward(result: Result) -> tuple[Piece, ...]:
     """The recipe's loss on its first batch, differentiated by NumPy."""
     import numpy as np
 
+    from lockstep.experiments.scaling.backward import measure_backward
     from lockstep.frameworks import registry
-    from lockstep.parallel.scaling.backward import measure_backward
 
     task, spec = result.task, result.spec
     ops = registry.get("numpy").kernels(spec.precision)

@@ -10,24 +10,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.launching import add_launch_options, run_torchrun
+from lockstep.cli.launching import add_launch_options, launch_from, with_all_processes
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import (
     RUN,
     add_field_options,
     add_run_options,
+    add_start_option,
     add_strict_option,
     changed,
     spec_from,
+    start_from,
     tell_framework,
     with_framework,
 )
 from lockstep.errors import InputError
-from lockstep.parallel import ranks
+from lockstep.processes import ranks
 
 if TYPE_CHECKING:
-    from lockstep.parallel.ranks import Rank
-    from lockstep.spec import RunSpec
     from lockstep.training import Result
 
 
@@ -41,15 +41,15 @@ def register(subparsers: Any) -> None:
     )
     add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
-    train.add_argument("--start", metavar="FILE", help="weights to start from (see convert)")
+    add_start_option(train)
     add_launch_options(train)
     _add_output_options(train)
     train.set_defaults(handler=_train)
 
     resume = subparsers.add_parser(
         "resume",
-        help="go on with a run where it stopped",
-        description="Goes on at the exact step of the run's last checkpoint, with what is given "
+        help="continue a run where it stopped",
+        description="Continues at the exact step of the run's last checkpoint, with what is given "
         "changed: another framework, more devices or epochs.",
         epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
     )
@@ -68,55 +68,44 @@ def _add_output_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _train(args: argparse.Namespace) -> int:
-    from lockstep.assemble import model_of
-    from lockstep.ops import Snapshot
     from lockstep.training import train
     from lockstep.training.directory import free_path
-    from lockstep.training.weights import load_weights
+    from lockstep.training.in_processes import take_part
 
-    place = ranks.current()
-    spec = _with_all_processes(spec_from(args), args, place)
+    spec, launch = with_all_processes(spec_from(args), args), launch_from(args)
     _require_folder(args)
     out = Path(args.out) if args.out else free_path(spec)
-    if args.launch == "torchrun" and place is None:
-        return run_torchrun(args, spec, out)
-    start = Snapshot(load_weights(args.start, model_of(spec))) if args.start else None
+    if launch.node_rank:
+        take_part(spec, launch)
+        return 0
     with _progress(args) as listeners:
         result = train(
-            spec,
-            out=out,
-            listeners=listeners,
-            start=start,
-            launch=args.launch,
-            go_on=place is not None and place.restarts > 0,
+            spec, out=out, listeners=listeners, start=start_from(args, spec), launch=launch
         )
-    return _tell(result, args, place)
+    return _report(result, args)
 
 
 def _resume(args: argparse.Namespace) -> int:
     from lockstep.training import resume
     from lockstep.training.directory import find
+    from lockstep.training.in_processes import take_part
 
-    place, directory = ranks.current(), find(args.run)
-    spec = with_framework(changed(directory.spec, args), args)
-    spec = _with_all_processes(spec, args, place)
-    if args.launch == "torchrun" and place is None:
-        return run_torchrun(args, spec, directory.path)
+    launch = launch_from(args)
+    directory = find(args.run)
+    spec = with_all_processes(with_framework(changed(directory.spec, args), args), args)
+    if launch.node_rank:
+        take_part(spec, launch)
+        return 0
     with _progress(args) as listeners:
         result = resume(
-            directory.path, spec=spec, listeners=listeners, launch=args.launch, strict=args.strict
+            directory.path, spec=spec, listeners=listeners, launch=launch, strict=args.strict
         )
-    return _tell(result, args, place)
-
-
-def _with_all_processes(spec: RunSpec, args: argparse.Namespace, place: Rank | None) -> RunSpec:
-    """One of several processes trains with all of them, unless told otherwise."""
-    return spec.with_fields({"devices": place.world_size}) if place and not args.devices else spec
+    return _report(result, args)
 
 
 def _require_folder(args: argparse.Namespace) -> None:
     if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not args.out:
-        problem = "a run that is started anew has to find its folder"
+        problem = "a run that is restarted has to find its folder"
         raise InputError("out", None, problem, "Give --out DIR.")
 
 
@@ -125,11 +114,11 @@ def _progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]
     from lockstep.report.terminal import show_progress
 
     with show_progress(quiet=args.quiet or args.json or not ranks.is_first()) as listeners:
-        # with the first event: what is wrong with the run is told before anything else
+        # with the first event: an error in the run comes before anything else
         yield [lambda event: tell_framework(args), *listeners]
 
 
-def _tell(result: Result, args: argparse.Namespace, place: Rank | None) -> int:
+def _report(result: Result, args: argparse.Namespace) -> int:
     from lockstep.report.terminal import print_result
 
     if not ranks.is_first():
@@ -140,6 +129,6 @@ def _tell(result: Result, args: argparse.Namespace, place: Rank | None) -> int:
         print_result(result)
     if result.status == "interrupted":
         print(f"interrupted; go on with: lockstep resume {result.directory}", file=sys.stderr)
-    if place is not None:  # its launcher would take any other for a crash
+    if ranks.current() is not None:  # its launcher would take any other for a crash
         return 0
     return {"interrupted": 130, "diverged": 3}.get(result.status, 0)

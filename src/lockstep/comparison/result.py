@@ -46,9 +46,17 @@ class Curve:
     deviation: np.ndarray = field(default_factory=lambda: np.array([]))  # of the loss
 
 
+def row_label(framework: str, devices: int) -> str:
+    """
+    >>> row_label("torch", 1), row_label("torch", 2)
+    ('torch', 'torch, 2 devices')
+    """
+    return framework if devices == 1 else f"{framework}, {devices} devices"
+
+
 @dataclass(frozen=True)
 class Row:
-    """One framework. `status`: completed, diverged, missing, failed, crashed or timed out.
+    """One run. `status`: completed, diverged, missing, failed, crashed or timed out.
 
     `problem` says what went wrong and what to do; `log` holds the last lines that the worker
     printed. The oracle's own row has no verdicts.
@@ -59,6 +67,7 @@ class Row:
     precision: str
     style: str
     status: str
+    devices: int = 1
     oracle: bool = False
     verdicts: tuple[Verdict, ...] = ()
     final_loss: float | None = None
@@ -74,7 +83,8 @@ class Row:
 
     @property
     def label(self) -> str:
-        return f"{self.framework} (oracle)" if self.oracle else self.framework
+        own = row_label(self.framework, self.devices)
+        return f"{own} (oracle)" if self.oracle else own
 
     @property
     def ended(self) -> bool:
@@ -153,7 +163,7 @@ class Comparison:
         if not self.moved:
             return "not a comparison: the loss did not move"
         if self.agree:
-            *names, last = [row.framework for row in self.others]
+            *names, last = [row.label for row in self.others]
             all_names = f"{', '.join(names)} and {last} walk" if names else f"{last} walks"
             return f"{all_names} the oracle's path, all {self.num_steps} steps of it"
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
@@ -223,10 +233,10 @@ def _complaint(row: Row) -> str:
     parting = row.parting
     if not row.ended:
         verb = "is " if row.status == "missing" else ""
-        return f"{row.framework} {verb}{row.status}"
+        return f"{row.label} {verb}{row.status}"
     if parting is None:
-        return f"{row.framework} was not judged"
+        return f"{row.label} was not judged"
     when = "after" if parting.quantity == "parameters" else "at"
     steps = f"{parting.step} steps" if when == "after" else f"step {parting.step}"
     where = f" ({parting.where})" if "parameters" in parting.quantity else ""
-    return f"{row.framework} parts ways {when} {steps}: {parting.quantity}{where}"
+    return f"{row.label} parts ways {when} {steps}: {parting.quantity}{where}"

@@ -8,7 +8,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lockstep.contract import operators, shapes
+from lockstep.contract import operators
+from lockstep.contract import shape_rules as shapes
 from lockstep.contract.array import Array
 from lockstep.contract.kinds import BOOL, FLOAT, INT, checked_numpy, common, kind_of
 from lockstep.errors import InputError

@@ -14,7 +14,7 @@ import numpy as np
 
 from lockstep.contract.keys import selection
 from lockstep.contract.kinds import BOOL, FLOAT, INT, LARGEST, common
-from lockstep.contract.shapes import broadcast
+from lockstep.contract.shape_rules import broadcast
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ import urllib.error
 import urllib.request
 from dataclasses import dataclass
 
-from lockstep.data.files import PlaceError, Progress
+from lockstep.data.editions import PlaceError, Progress
 
 MAX_BYTES = 100_000_000  # no file here has more; an endless answer must end
 PIECE_BYTES = 1 << 16
@@ -35,7 +35,7 @@ def download(address: str, limits: Limits, progress: Progress) -> bytes:
     >>> download("carrier-pigeon:file", Limits(10, 8, 300), print)
     Traceback (most recent call last):
         ...
-    lockstep.data.files.PlaceError: carrier-pigeon:file cannot be reached (unknown url type: \
+    lockstep.data.editions.PlaceError: carrier-pigeon:file cannot be reached (unknown url type: \
 carrier-pigeon)
     """
     try:

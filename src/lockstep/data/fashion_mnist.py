@@ -10,9 +10,9 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.data.editions import Progress
 from lockstep.data.examples import Examples, origin_of
 from lockstep.data.fetch import read
-from lockstep.data.files import Progress
 from lockstep.errors import InputError
 
 CLASSES = (

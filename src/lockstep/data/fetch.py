@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockstep.data.cache import cache_folder
-from lockstep.data.files import AbsentError, Place, PlaceError, Progress, Verified
+from lockstep.data.editions import AbsentError, Place, PlaceError, Progress, Verified
 from lockstep.data.sources import Source, source_named
 from lockstep.errors import MissingError, unknown
 

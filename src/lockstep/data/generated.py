@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike
 
+from lockstep.data.drawn_shapes import draw_shapes
 from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.grammar import write_sentences
 from lockstep.data.random import generator
-from lockstep.data.shapes import draw_shapes
 from lockstep.data.text import Text, make_text
 from lockstep.spec.checks import whole
 
@@ -22,7 +22,7 @@ def images(
 ) -> tuple[Examples, Examples]:
     """Training and test images of ten drawn shapes: x (N, 28, 28) uint8, y (N,) int32.
 
-    `lockstep.data.shapes.CLASSES` names the classes, which are equally likely.
+    `lockstep.data.drawn_shapes.CLASSES` names the classes, which are equally likely.
 
     >>> train, test = images(num_train=20, num_test=10)
     >>> train.x.shape, train.x.dtype.name, test.y.shape, train.origin.generated

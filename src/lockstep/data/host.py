@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lockstep.data.cache import cache_folder, store
-from lockstep.data.files import DataFile, PlaceError, Progress, Verified, check
+from lockstep.data.editions import DataFile, PlaceError, Progress, Verified, check
 from lockstep.data.places import read_verified
 
 

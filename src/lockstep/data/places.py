@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from lockstep.data.cache import cache_folder
-from lockstep.data.files import AbsentError, DataFile, PlaceError, Progress, Verified, check
+from lockstep.data.editions import AbsentError, DataFile, PlaceError, Progress, Verified, check
 
 
 @dataclass(frozen=True)

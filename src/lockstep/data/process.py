@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from lockstep.data.files import PlaceError
+from lockstep.data.editions import PlaceError
 
 
 def run(command: Sequence[str], folder: Path, seconds: float) -> None:
@@ -20,7 +20,7 @@ def run(command: Sequence[str], folder: Path, seconds: float) -> None:
     >>> run(["sleep", "5"], Path("."), 0.1)
     Traceback (most recent call last):
         ...
-    lockstep.data.files.PlaceError: sleep did not finish in 0.1 s
+    lockstep.data.editions.PlaceError: sleep did not finish in 0.1 s
     """
     name = "pip" if command[1:3] == ["-m", "pip"] else Path(command[0]).name
     with tempfile.TemporaryFile() as log:

@@ -9,10 +9,10 @@ import re
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from lockstep.data.files import DataFile, Edition, Place, PlaceError
+from lockstep.data.editions import DataFile, Edition, Place, PlaceError
 from lockstep.data.host import PublicHost
+from lockstep.data.package_index import DebianPackage, PipArchive
 from lockstep.data.places import CACHE, NAMED, PACKAGE, SYSTEM
-from lockstep.data.registry import DebianPackage, PipArchive
 from lockstep.errors import unknown
 
 

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.data.editions import Progress
 from lockstep.data.examples import Origin, origin_of
 from lockstep.data.fetch import read
-from lockstep.data.files import Progress
 from lockstep.errors import InputError
 from lockstep.spec.checks import whole
 

@@ -16,8 +16,8 @@ import numpy as np
 if TYPE_CHECKING:
     from lockstep.contract import ContractOps, Kernels
     from lockstep.ops import Snapshot
-    from lockstep.parallel.collective import Collective
-    from lockstep.parallel.ranks import Rank
+    from lockstep.processes.collective import Collective
+    from lockstep.processes.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 

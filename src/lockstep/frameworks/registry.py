@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.errors import MissingError, unknown
-from lockstep.frameworks import threads
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
 from lockstep.models.model import Model
+from lockstep.processes import threads
 
 
 def names() -> list[str]:

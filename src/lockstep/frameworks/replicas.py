@@ -17,7 +17,7 @@ from lockstep import optimizers
 from lockstep.frameworks.share import Part, Whole
 from lockstep.frameworks.step import Call, Step, Update, make_gradient, make_sums, rule_update
 from lockstep.ops import Array, Ops, Weights
-from lockstep.parallel.splitting import shard_slices
+from lockstep.processes.splitting import shard_slices
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

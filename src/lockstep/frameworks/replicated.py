@@ -19,7 +19,7 @@ from lockstep.frameworks.replicas import (
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import zero_carry
 from lockstep.ops import Array, Ops, Snapshot, Weights
-from lockstep.parallel.splitting import shard_slices
+from lockstep.processes.splitting import shard_slices
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

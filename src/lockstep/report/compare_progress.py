@@ -18,8 +18,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from lockstep.report.numbers import duration, number, rate
 from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace
-from lockstep.report.text import duration, number, rate
 from lockstep.training.events import Event, ProgramCompiled
 
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}

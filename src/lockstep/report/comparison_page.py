@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.files import write_whole
 from lockstep.report import comparison_figures as figures
+from lockstep.report.numbers import deviation, duration, metric, metric_name, number, rate
 from lockstep.report.page import (
     Cell,
     asked,
@@ -22,7 +23,6 @@ from lockstep.report.page import (
     table,
 )
 from lockstep.report.tables import first_beyond, verdict_text
-from lockstep.report.text import deviation, duration, metric, metric_name, number, rate
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -89,9 +89,9 @@ def _problems(comparison: Comparison) -> str:
     parts = []
     for row in comparison.rows:
         if row.problem:
-            parts.append(facts([(f"{row.framework} {row.status}", row.problem)]))
+            parts.append(facts([(f"{row.label} {row.status}", row.problem)]))
         if row.log:
-            parts.append(details(f"last lines of {row.framework}", "\n".join(row.log)))
+            parts.append(details(f"last lines of {row.label}", "\n".join(row.log)))
     return "\n".join(parts)
 
 
@@ -120,7 +120,7 @@ def _verdicts(comparison: Comparison) -> str:
             verdict = row.verdict(quantity)
             cells.append((verdict_text(verdict), "good" if verdict.agree else "bad"))
         rows.append(cells)
-    return table(["quantity", "tolerance", *(row.framework for row in judged)], rows)
+    return table(["quantity", "tolerance", *(row.label for row in judged)], rows)
 
 
 def _figures(comparison: Comparison) -> list[str]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.files import write_whole
+from lockstep.report.numbers import metric_name
 from lockstep.report.style import (
     FRAMEWORKS,
     GRID,
@@ -25,7 +26,6 @@ from lockstep.report.style import (
     new_figure,
     style,
 )
-from lockstep.report.text import metric_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import MissingError
 from lockstep.files import write_whole
+from lockstep.report.numbers import words
 from lockstep.report.page_style import CSS
 from lockstep.report.tables import epoch_rows, run_facts
-from lockstep.report.text import words
 from lockstep.schedules import Schedule, format_schedule
 
 if TYPE_CHECKING:

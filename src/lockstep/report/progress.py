@@ -15,7 +15,7 @@ from typing import Any, Self, TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from lockstep.report.text import duration, lr, metrics_line, number, rate
+from lockstep.report.numbers import duration, lr, metrics_line, number, rate
 from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,

@@ -15,8 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import is_live
-from lockstep.report.text import (
+from lockstep.report.numbers import (
     deviation,
     duration,
     metric,
@@ -25,6 +24,7 @@ from lockstep.report.text import (
     number,
     rate,
 )
+from lockstep.report.progress import is_live
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -187,7 +187,7 @@ def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None
         out.print(verdict_table(comparison, judged))
     for row in comparison.rows:
         if row.problem:
-            out.print(Text(f"{row.framework} {row.status}: {row.problem}", "yellow"))
+            out.print(Text(f"{row.label} {row.status}: {row.problem}", "yellow"))
             for line in row.log:
                 out.print(Text(f"  | {line}", "dim"), soft_wrap=True)
     mark, style = ("agree: ", "bold green") if comparison.agree else ("no: ", "bold red")
@@ -239,7 +239,7 @@ def verdict_text(verdict: Verdict) -> str:
 
 def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     """A row for each quantity: its tolerance, and the largest deviation of each framework."""
-    names = [row.framework for row in rows]
+    names = [row.label for row in rows]
     made = table("relative deviation", "tolerance", *names, left=("relative deviation",))
     for quantity, limit in comparison.tolerances.items():
         cells = []

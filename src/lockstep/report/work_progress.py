@@ -10,8 +10,8 @@ from typing import TextIO
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from lockstep.report.numbers import duration
 from lockstep.report.progress import PLAIN_SECONDS, is_live
-from lockstep.report.text import duration
 
 Tell = Callable[[float, str], None]
 

@@ -25,8 +25,7 @@ from lockstep.schedules.decays import (
     inverse_time,
     square_root,
 )
-from lockstep.schedules.on_plateau import PlateauState, ReduceOnPlateau, plateau
-from lockstep.schedules.shapes import (
+from lockstep.schedules.finite import (
     Constant,
     Cosine,
     Linear,
@@ -38,7 +37,7 @@ from lockstep.schedules.shapes import (
     multi_factor,
     polynomial,
 )
-from lockstep.schedules.text import (
+from lockstep.schedules.notation import (
     KINDS,
     AnySchedule,
     as_schedule,
@@ -47,6 +46,7 @@ from lockstep.schedules.text import (
     schedule_from_dict,
     schedule_to_dict,
 )
+from lockstep.schedules.on_plateau import PlateauState, ReduceOnPlateau, plateau
 
 __all__ = [
     "KINDS",

@@ -1,5 +1,6 @@
 """What a run is: frozen descriptions, their validation and their text forms. No arrays here."""
 
+from lockstep.spec.batch_scaling import scale_batch
 from lockstep.spec.parts import (
     GRU,
     MLP,
@@ -22,7 +23,6 @@ from lockstep.spec.parts import (
     TimeMachine,
 )
 from lockstep.spec.run import RunSpec, diff
-from lockstep.spec.scaling import scale_batch
 
 __all__ = [
     "GRU",

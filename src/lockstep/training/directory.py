@@ -47,7 +47,7 @@ class RunDirectory:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        if not (path / "spec.toml").is_file():
+        if not holds_run(path):
             raise RunDirectoryError(
                 f"run = {str(path)!r}: holds no run. `lockstep runs` lists those there are."
             )
@@ -117,7 +117,7 @@ class RunDirectory:
         ]
         if fixed:
             raise RunDirectoryError(
-                f"run = {str(self.path)!r}: cannot go on with another {_told(fixed)}. "
+                f"run = {str(self.path)!r}: cannot be continued with another {_named(fixed)}. "
                 "Train a new run with --out instead."
             )
 
@@ -216,14 +216,19 @@ def _write_facts(path: Path, facts: dict[str, Any]) -> None:
     write_whole(path / "machine.json", json.dumps(facts, indent=2, default=str).encode())
 
 
+def holds_run(path: Path) -> bool:
+    """Whether a folder holds a run: the spec is the last file that a new one gets."""
+    return (path / "spec.toml").is_file()
+
+
 def refuse_taken(path: Path, spec: RunSpec) -> None:
     """Raise if a folder holds a run already, naming the fields in which it is another."""
-    if not (path / "spec.toml").is_file():
+    if not holds_run(path):
         return
     differences = diff(RunSpec.from_file(path / "spec.toml"), spec)
     if differences:
         raise RunDirectoryError(
-            f"out = {str(path)!r}: belongs to another run ({_told(differences)}). "
+            f"out = {str(path)!r}: belongs to another run ({_named(differences)}). "
             "Choose another folder with --out."
         )
     raise RunDirectoryError(
@@ -232,13 +237,13 @@ def refuse_taken(path: Path, spec: RunSpec) -> None:
     )
 
 
-def _told(differences: list[tuple[str, object, object]]) -> str:
+def _named(differences: list[tuple[str, object, object]]) -> str:
     return "; ".join(f"{n}: {a!r} there, {b!r} here" for n, a, b in differences)
 
 
 def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:
     """The directory of a run given by path, by name below `root`, or by a unique beginning."""
-    if (Path(run) / "spec.toml").is_file():
+    if holds_run(Path(run)):
         return RunDirectory(Path(run))
     matches = [d for d in all_runs(root) if d.path.name.startswith(str(run))]
     exact = [d for d in matches if d.path.name == str(run)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from lockstep.training.run import Training
+from lockstep.training.run_state import Training
 
 
 def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:

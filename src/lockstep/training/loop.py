@@ -7,7 +7,6 @@ import time
 import numpy as np
 
 from lockstep.data.plans import batch_numbers
-from lockstep.training.divergence import keep_last_good
 from lockstep.training.evaluation import broken_loss, epoch_metrics, watched
 from lockstep.training.events import (
     EpochCompleted,
@@ -16,7 +15,7 @@ from lockstep.training.events import (
     RunInterrupted,
     StepsCompleted,
 )
-from lockstep.training.run import EpochSums, Training
+from lockstep.training.run_state import EpochSums, Training, keep_last_good
 
 
 def train_loop(run: Training) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 import lockstep
-from lockstep.frameworks import threads
 from lockstep.frameworks.protocol import Framework
+from lockstep.processes import threads
 
 
 def machine_facts(framework: Framework | None = None) -> dict[str, Any]:

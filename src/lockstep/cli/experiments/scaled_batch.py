@@ -48,8 +48,8 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _print(curves, metric)
     if args.figure:
+        from lockstep.experiments.scaled_batch import scaled_batch_figure
         from lockstep.report.figures import save_figure
-        from lockstep.report.scaled_batch_figures import scaled_batch_figure
 
         spec = asked.spec
         title = f"{spec.name} in {spec.framework}: k devices, k times {spec.batch_size} examples"
@@ -67,8 +67,8 @@ def _asked(args: argparse.Namespace) -> Question:
 
 
 def _print(curves: list[Curve], metric: str) -> None:
+    from lockstep.report.numbers import metric_name
     from lockstep.report.tables import console, table
-    from lockstep.report.text import metric_name
 
     made = table(*COLUMNS[:-2], metric_name(metric), COLUMNS[-1], left=("rule", "ended"))
     for curve in curves:

@@ -54,7 +54,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    from lockstep.experiments.ways_to_split.running import run
+    from lockstep.experiments.ways_to_split.measured import run
     from lockstep.report.work_progress import work_progress
 
     asked = _asked(args)
@@ -66,8 +66,8 @@ def _run(args: argparse.Namespace) -> int:
     else:
         _print(results)
     if args.figure:
+        from lockstep.experiments.ways_to_split.figures import split_figure
         from lockstep.report.figures import save_figure
-        from lockstep.report.split_figures import split_figure
 
         print(f"figure: {save_figure(split_figure(results), args.figure)}", file=sys.stderr)
     return 0
@@ -139,8 +139,8 @@ def _print(results: Results) -> None:
 
 
 def _cells(way: WayFacts, one: WayFacts) -> list[str]:
-    from lockstep.parallel.quantities import format_size
-    from lockstep.report.text import deviation, milliseconds
+    from lockstep.report.numbers import deviation, milliseconds
+    from lockstep.report.quantities import format_size
 
     low, high = way.spread
     return [
@@ -156,7 +156,7 @@ def _cells(way: WayFacts, one: WayFacts) -> list[str]:
 
 
 def _device_cells(way: WayFacts) -> Iterator[list[str]]:
-    from lockstep.parallel.quantities import format_size
+    from lockstep.report.quantities import format_size
 
     for rank, device in enumerate(way.devices):
         yield [
@@ -173,7 +173,7 @@ def _device_cells(way: WayFacts) -> Iterator[list[str]]:
 def _facts(results: Results) -> Iterator[str]:
     """How to read the tables."""
     from lockstep.experiments.ways_to_split.turns import num_updates
-    from lockstep.report.text import deviation
+    from lockstep.report.numbers import deviation
 
     asked = results.question
     yield (

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from lockstep.experiments.ways_to_split.shapes import LayerShape, layer_shapes
+from lockstep.experiments.ways_to_split.layer_shapes import LayerShape, layer_shapes
 from lockstep.models.lenet import Convolution, Layer, LeNetModel
-from lockstep.parallel.splitting import shard_sizes, shard_slices
+from lockstep.processes.splitting import shard_sizes, shard_slices
 
 # fewest exchanges, then fewest bytes: between two devices 5 exchanges a step for both forms, where
 # outputs alone would take 9 and 7, and a fourth more bytes

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from lockstep.data.examples import Origin
+from lockstep.experiments.allreduce.measurements import middle_half
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
 from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages
 from lockstep.ops import Arrays
-from lockstep.parallel.measurements import middle_half
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations, pairwise
 
-from lockstep.experiments.ways_to_split.shapes import LayerShape, layer_shapes
+from lockstep.experiments.ways_to_split.layer_shapes import LayerShape, layer_shapes
 from lockstep.models.lenet import LeNetModel
 
 # what a number before pooling costs, in products: convolutions of few channels, ReLU and pooling

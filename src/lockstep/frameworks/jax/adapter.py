@@ -16,8 +16,8 @@ from lockstep.frameworks.step import initial_snapshot
 from lockstep.spec import LeNet
 
 if TYPE_CHECKING:
-    from lockstep.parallel.collective import Collective
-    from lockstep.parallel.ranks import Rank
+    from lockstep.processes.collective import Collective
+    from lockstep.processes.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 

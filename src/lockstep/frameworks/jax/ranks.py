@@ -7,8 +7,8 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from lockstep.errors import InputError
-from lockstep.parallel.collective import Buffers
-from lockstep.parallel.ranks import Rank, is_loopback, patience
+from lockstep.processes.collective import Buffers
+from lockstep.processes.ranks import Rank, is_loopback, patience
 
 
 def join_processes(place: Rank) -> None:

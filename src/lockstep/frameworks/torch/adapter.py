@@ -16,8 +16,8 @@ from lockstep.frameworks.torch.ops import TorchOps
 
 if TYPE_CHECKING:
     from lockstep.frameworks.share import Share
-    from lockstep.parallel.collective import Collective
-    from lockstep.parallel.ranks import Rank
+    from lockstep.processes.collective import Collective
+    from lockstep.processes.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
@@ -43,7 +43,7 @@ class TorchFramework:
 
     def join(self, place: Rank) -> Collective:
         from lockstep.frameworks.torch.group import EngineCollective, join_group
-        from lockstep.parallel.ranks import patience
+        from lockstep.processes.ranks import patience
 
         join_group(place, patience())
         return EngineCollective()

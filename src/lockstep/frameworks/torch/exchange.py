@@ -10,8 +10,8 @@ import torch.distributed as dist
 
 from lockstep.frameworks.torch.group import EngineCollective
 from lockstep.ops import Weights
-from lockstep.parallel.ranks import current, patience
-from lockstep.parallel.shared_memory import SharedSums, is_possible
+from lockstep.processes.ranks import current, patience
+from lockstep.processes.shared_memory import SharedSums, is_possible
 
 Tensor = torch.Tensor
 # bytes after which a bucket is full: LeNet's dense layers fill the first, which is exchanged while

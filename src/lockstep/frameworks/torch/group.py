@@ -14,9 +14,9 @@ import torch.distributed as dist
 from torch.distributed.rendezvous import rendezvous
 
 from lockstep.errors import InputError
-from lockstep.frameworks import threads
-from lockstep.parallel.collective import Buffers
-from lockstep.parallel.ranks import Rank, is_loopback
+from lockstep.processes import threads
+from lockstep.processes.collective import Buffers
+from lockstep.processes.ranks import Rank, is_loopback
 
 
 def join_group(place: Rank, timeout: float) -> None:

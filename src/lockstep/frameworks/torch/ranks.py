@@ -14,7 +14,7 @@ from lockstep.frameworks.share import Function, Part, WithGradient
 from lockstep.frameworks.torch.exchange import Exchange
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.ops import Weights
-from lockstep.parallel.splitting import shard_slices
+from lockstep.processes.splitting import shard_slices
 
 Tensor = torch.Tensor
 

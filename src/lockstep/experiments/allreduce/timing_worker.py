@@ -1,0 +1,75 @@
+"""One device of a benchmark, as a process.
+
+Tells {"length", "algorithm", "repeat", "seconds", "sent", "rounds"} for every allreduce that it
+took part in; repeat -1 is the warm-up, whose result is checked.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lockstep.experiments.allreduce import algorithms
+from lockstep.experiments.allreduce import process_plans as processes
+from lockstep.experiments.allreduce.calibration import PROBES
+from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
+from lockstep.experiments.allreduce.timing import check_sum, initial_values, turns
+from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.processes.child import Tell, serve
+
+Planned = processes.PlanCollective | SharedPlanCollective
+Timed = Planned | EngineCollective
+
+
+def work(job: dict[str, Any], tell: Tell) -> None:
+    """Time every algorithm on every length, in turns."""
+    rank, world_size = job["rank"], job["world_size"]
+    tell({"joining": rank})  # importing PyTorch took its time
+    processes.join(rank, world_size, Path(job["store"]), job["silence"])
+    group = EngineCollective()
+    shared = SharedBuffers(group, job["silence"]) if job["transport"] == "shared" else None
+    for length, names in job["jobs"]:
+        buffer = shared.make(length) if shared else np.empty(length, np.float32)
+        start = initial_values(rank, length)
+        collectives = {name: _collective(name, job["bandwidth"], shared) for name in names}
+        for repeat, name in turns(names, job["repeats"]):
+            buffer[:] = start
+            facts = _time(collectives[name], buffer)
+            if repeat < 0 and name not in PROBES:
+                check_sum(buffer, world_size, name)
+            tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
+    group.barrier()  # who leaves early breaks the connections of the others
+
+
+def _collective(name: str, bandwidth: float | None, shared: SharedBuffers | None) -> Timed:
+    if name == "gloo":
+        return EngineCollective()
+    algorithm = PROBES[name].plan if name in PROBES else algorithms.get(name)
+    if shared is not None:
+        return SharedPlanCollective(algorithm, shared)
+    held = math.inf if name in PROBES else bandwidth or math.inf
+    return processes.PlanCollective(algorithm, held)
+
+
+def _time(collective: Timed, buffer: np.ndarray) -> dict[str, Any]:
+    before = _counts(collective)
+    collective.barrier()
+    begin = time.perf_counter()
+    collective.all_reduce([buffer])
+    seconds = time.perf_counter() - begin
+    moved = {name: count - before[name] for name, count in _counts(collective).items()}
+    return {"seconds": seconds, "sent": None, "rounds": None, **moved}
+
+
+def _counts(collective: Timed) -> dict[str, int]:
+    if isinstance(collective, Planned):
+        return {"sent": collective.sent, "rounds": collective.num_rounds}
+    return {}
+
+
+if __name__ == "__main__":
+    serve(work)

@@ -1,0 +1,78 @@
+"""Which devices each framework sees here, and how it can be given several on a CPU.
+
+Every framework is asked in its own interpreter and in a process of its own: importing one is slow,
+and some do not bear another beside them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+from lockstep.errors import LockstepError
+from lockstep.frameworks import environments, registry
+from lockstep.processes.child import Tell, serve
+from lockstep.processes.children import Command, ask
+
+TIMEOUT = 180.0  # seconds: a cold disk and a first import take long
+AT_ONCE = 2  # importing keeps a core busy
+
+
+@dataclass(frozen=True)
+class Devices:
+    """What a framework has, how it comes by several devices on a CPU, and which interpreter said
+    so. `problem`: why it could not be asked."""
+
+    framework: str
+    python: str = ""
+    version: str = ""
+    devices: tuple[str, ...] = ()
+    several: str = ""
+    problem: str = ""
+
+    @property
+    def several_in_process(self) -> bool:
+        """Whether one process can be given several CPU devices; else a device is a process.
+
+        >>> Devices("jax").several_in_process, Devices("torch").several_in_process
+        (True, False)
+        """
+        return not registry.devices_are_processes(self.framework)
+
+
+def list_devices(
+    names: Sequence[str] | None = None, tell: Callable[[Devices], None] = lambda found: None
+) -> list[Devices]:
+    """The devices of every framework that can be used here; `tell` gets each as it comes."""
+
+    def find(name: str) -> Devices:
+        found = _ask(name)
+        tell(found)
+        return found
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        return list(pool.map(find, environments.usable() if names is None else names))
+
+
+def _ask(name: str) -> Devices:
+    try:
+        python = environments.interpreter(name)
+        command = Command(name, python, "lockstep.frameworks.device_list", {"framework": name})
+        facts = ask(command, TIMEOUT)
+    except LockstepError as error:  # one that does not import must not hide the others
+        return Devices(name, problem=str(error))
+    return Devices(**facts | {"framework": name, "devices": tuple(facts["devices"])})
+
+
+def work(job: dict[str, Any], tell: Tell) -> None:
+    """Import the framework and tell {"python", "version", "devices", "several"}."""
+    framework = registry.get(job["framework"])
+    facts = {"version": framework.version(), "devices": framework.devices()}
+    tell({"python": sys.executable, "several": framework.several, **facts})
+
+
+if __name__ == "__main__":
+    serve(work)

@@ -1,0 +1,424 @@
+"""The one way to carry out a run: new or resumed, here or in other processes, on one device or
+several.
+
+`train` and `resume` settle what is to be done; `carry_out` decides which processes do it. Each of
+them, this one or a worker (run_worker.py), goes through `carry_out_here`, which takes up the run
+where its folder says that it stands.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lockstep.assemble import assemble
+from lockstep.errors import InputError
+from lockstep.files import DiskError
+from lockstep.frameworks import registry
+from lockstep.frameworks.fastest import settled
+from lockstep.frameworks.protocol import JoinsProcesses, Program
+from lockstep.ops import Snapshot
+from lockstep.own_task import Own
+from lockstep.processes import ranks, threads
+from lockstep.processes.child import WaitedError
+from lockstep.processes.collective import Collective, NullCollective
+from lockstep.spec import RunSpec
+from lockstep.task import Task
+from lockstep.training import checkpoints
+from lockstep.training.checkpoints import Found
+from lockstep.training.directory import RunDirectory, find, holds_run, refuse_taken
+from lockstep.training.events import (
+    CheckpointSaved,
+    CheckpointSkipped,
+    Event,
+    LogDamaged,
+    ProgramCompiled,
+    RunStarted,
+    SpecChanged,
+)
+from lockstep.training.history import History
+from lockstep.training.in_processes import (
+    Launch,
+    as_launch,
+    carry_out_in_processes,
+    processes_needed,
+)
+from lockstep.training.loop import train_loop
+from lockstep.training.machine import machine_facts
+from lockstep.training.own_arrays import check_own, load_own
+from lockstep.training.own_outputs import check_net
+from lockstep.training.rates import Rates
+from lockstep.training.result import Result
+from lockstep.training.run_state import EpochSums, Training, interruptible
+
+Callback = Callable[[Event, Training], None]
+Listener = Callable[[Event], None]
+
+
+@dataclass(frozen=True)
+class Audience:
+    """Who gets a run's events. Callbacks get the run beside each event, and may steer it; there is
+    an event at every multiple of `event_steps` at least."""
+
+    callbacks: Iterable[Callback] = ()
+    listeners: Iterable[Listener] = ()
+    event_steps: int = 0
+
+
+def train(
+    spec: RunSpec,
+    own: Own | None = None,
+    *,
+    out: str | Path | None = None,
+    callbacks: Iterable[Callback] = (),
+    listeners: Iterable[Listener] = (),
+    event_steps: int = 0,
+    start: Snapshot | None = None,
+    launch: Launch | str = "auto",
+) -> Result:
+    """Carry out a run. With `out`, everything about it is kept in that folder.
+
+    The framework "fastest" is the fastest of those usable here, and the result's spec names it.
+    A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
+    With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
+    the weights drawn from the seed. A framework that is not installed here runs in its own
+    environment (`lockstep env create NAME`), and a run on several devices may need processes of
+    its own (always with `launch` "processes"): both are out of reach of callbacks. When torchrun
+    has restarted its processes, the run that `out` holds is continued.
+    """
+    spec = settled(spec)
+    place = ranks.current()
+    folder = Path(out) if out is not None and (spec.devices == 1 or ranks.is_first()) else None
+    if folder is not None and place is not None and place.restarts and holds_run(folder):
+        RunDirectory(folder).refuse_other(spec)
+    elif folder is not None:
+        refuse_taken(folder, spec)  # at once, not after the data is loaded
+    audience = Audience(callbacks, listeners, event_steps)
+    return carry_out(spec, own, folder, audience, start=start, launch=as_launch(launch))
+
+
+def resume(
+    run: str | Path,
+    own: Own | None = None,
+    *,
+    spec: RunSpec | None = None,
+    callbacks: Iterable[Callback] = (),
+    listeners: Iterable[Listener] = (),
+    event_steps: int = 0,
+    launch: Launch | str = "auto",
+    strict: bool = False,
+) -> Result:
+    """Continue a run at the exact step of its last checkpoint; from the start if it has none.
+
+    `spec` continues it under changed settings: another framework, more devices or epochs. A run
+    that has nothing left to do is left as it is: the result's `ran` is False. A checkpoint that is
+    damaged is skipped for the one before, with an event that says so; with `strict` it is an error.
+    """
+    directory = find(run)
+    spec = settled(spec or directory.spec)
+    registry.check_known(spec.framework)
+    directory.refuse_other(spec)
+    own = own or load_own(directory.path, spec)
+    if done := _completed(directory, spec, own):
+        return done
+    folder = directory.path if spec.devices == 1 or ranks.is_first() else None
+    audience = Audience(callbacks, listeners, event_steps)
+    return carry_out(spec, own, folder, audience, launch=as_launch(launch), strict=strict)
+
+
+def carry_out(
+    spec: RunSpec,
+    own: Own | None,
+    folder: Path | None,
+    audience: Audience,
+    *,
+    start: Snapshot | None = None,
+    launch: Launch = Launch(),  # noqa: B008 - frozen
+    strict: bool = False,
+    task: Task | None = None,
+) -> Result:
+    """Carry out the rest of a run: from where `folder` holds it, else from `start` or the seed.
+
+    `task` is the assembled task, where the caller has it already."""
+    registry.check_known(spec.framework)
+    num_processes = processes_needed(spec, launch)
+    if not num_processes:
+        return carry_out_here(spec, own, folder, audience, start=start, strict=strict, task=task)
+    if given := list(audience.callbacks):
+        problem = "the run is carried out by another process, which a callback cannot reach into"
+        raise InputError("callbacks", len(given), problem, "Use listeners, which get every event.")
+    listeners, event_steps = list(audience.listeners), audience.event_steps
+    with ExitStack() as stack:
+        place = folder
+        if place is None:
+            place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lockstep-")))
+        return carry_out_in_processes(
+            spec,
+            task or _checked_task(spec, own),
+            own,
+            place,
+            listeners,
+            event_steps=event_steps,
+            start=start,
+            launch=launch,
+            num_processes=num_processes,
+            strict=strict,
+            keep=folder is not None,
+        )
+
+
+def carry_out_here(
+    spec: RunSpec,
+    own: Own | None,
+    folder: Path | None,
+    audience: Audience,
+    *,
+    start: Snapshot | None = None,
+    strict: bool = False,
+    task: Task | None = None,
+) -> Result:
+    """Carry out the rest of a run in this process, which may be one of several of the run."""
+    collective = join_processes(spec)
+    held = RunDirectory(folder) if folder and holds_run(folder) else None
+    with ExitStack() as stack:
+        if held is not None:
+            stack.enter_context(_writing(held))
+        saved = checkpoints.newest_whole(held.checkpoint_folder, strict=strict) if held else Found()
+        snapshot, facts = shared_checkpoint(collective, saved)
+        changes = held.changes_since(facts, spec) if held else []
+        ready = _make_ready(spec, own, folder if held else None, task)
+        machine = machine_facts(registry.get(spec.framework))
+        news: list[Event] = []
+        if held is not None:
+            held.record_machine(machine)
+            if spec != held.spec:  # only now: a spec that cannot be carried out must not replace it
+                held.replace_spec(spec)
+            news = _news(saved, changes, log_unchanged=held.cut_log(facts))
+        elif folder is not None:
+            held = RunDirectory.create(folder, spec, machine, own)
+            stack.enter_context(_writing(held))
+        return _run(ready, collective, held, facts, snapshot or start, audience, news)
+
+
+def join_processes(spec: RunSpec) -> Collective:
+    """Joins this process with those that it trains with; alone, it gets the run's devices."""
+    place = ranks.current()
+    if spec.devices == 1:
+        return NullCollective()
+    framework = registry.get(spec.framework)
+    if place is None:
+        framework.show_devices(spec.devices)
+        return NullCollective()
+    if spec.threads and threads.count() != spec.threads:
+        problem = f"this process was started with {threads.COUNT}={threads.count()}"
+        remedy = f"Start the processes with {threads.COUNT}={spec.threads}, or leave it out."
+        raise InputError("threads", spec.threads, problem, remedy)
+    if place.world_size != spec.devices:
+        problem = f"there are {place.world_size} processes (WORLD_SIZE)"
+        raise InputError("devices", spec.devices, problem, f"Give --devices {place.world_size}.")
+    if not isinstance(framework, JoinsProcesses):
+        problem, remedy = "cannot be one of several processes", "Use torch or jax."
+        raise InputError("framework", spec.framework, problem, remedy)
+    return framework.join(place)
+
+
+def shared_checkpoint(
+    collective: Collective, saved: Found
+) -> tuple[Snapshot | None, dict[str, Any]]:
+    """Rank 0's checkpoint (and facts) in every process, wherever its file lies; None if none."""
+    content = np.frombuffer(saved.path.read_bytes() if saved.path else b"", np.uint8).copy()
+    size = int(collective.broadcast([np.array([len(content)])])[0][0])
+    if not size or collective.world_size == 1:
+        return saved.snapshot, saved.facts
+    received = content if collective.rank == 0 else np.empty(size, np.uint8)
+    shared = collective.broadcast([received])[0]
+    if collective.rank == 0:
+        return saved.snapshot, saved.facts
+    with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
+        copy = Path(folder) / "checkpoint.safetensors"
+        copy.write_bytes(shared.tobytes())
+        return checkpoints.load(copy)
+
+
+@contextmanager
+def _writing(directory: RunDirectory) -> Iterator[None]:
+    """This process alone writes the run; an error of the disk says how to continue it."""
+    try:
+        with directory.taken():
+            yield
+    except DiskError as error:
+        raise DiskError(f"{error} Then: lockstep resume {directory.path}") from error
+
+
+def _news(saved: Found, changes: list[str], *, log_unchanged: bool) -> list[Event]:
+    """What a resumed run announces about how it continues."""
+    step = saved.facts.get("step", 0)
+    events: list[Event] = [CheckpointSkipped(n, p, step) for n, p in saved.damaged.items()]
+    if not log_unchanged:
+        events.append(LogDamaged("events.jsonl", "is not as it was when the state was saved"))
+    return events + ([SpecChanged(step, changes)] if changes else [])
+
+
+def _completed(directory: RunDirectory, spec: RunSpec, own: Own | None) -> Result | None:
+    """The outcome of a run that is completed as `spec` asks; None if there is something to do.
+
+    It is completed when its last checkpoint has all its steps. The result has the spec under which
+    the run was carried out.
+    """
+    path = checkpoints.newest(directory.checkpoint_folder)
+    if path is None or directory.status != "completed":
+        return None
+    started = [event for event in directory.events([]) if isinstance(event, RunStarted)]
+    snapshot, facts = checkpoints.load(path)
+    if not started or "epochs_ended" not in facts:
+        return None
+    steps_per_epoch = started[-1].steps_per_epoch
+    total = spec.epochs * steps_per_epoch
+    wanted = min(total, spec.max_steps) if spec.max_steps else total
+    if facts["epochs_ended"] * steps_per_epoch < wanted or facts["step"] < wanted:
+        return None
+    before = directory.spec
+    check_own(before, own, directory.path)
+    task = assemble(before, own)
+    history = directory.history()
+    return Result(before, task, history, snapshot, "completed", directory.path, ran=False)
+
+
+@dataclass(frozen=True)
+class _Ready:
+    """A run that can be carried out: its data is there and its program built."""
+
+    spec: RunSpec
+    task: Task
+    program: Program
+    seconds: float  # that building the program took
+
+
+def _make_ready(
+    spec: RunSpec, own: Own | None, folder: Path | None, task: Task | None = None
+) -> _Ready:
+    framework = registry.get(spec.framework)
+    task = task or _checked_task(spec, own, folder)
+    begin = time.perf_counter()
+    program = framework.compile(task, spec)
+    return _Ready(spec, task, program, time.perf_counter() - begin)
+
+
+def _checked_task(spec: RunSpec, own: Own | None, folder: Path | None = None) -> Task:
+    check_own(spec, own, folder)
+    task = assemble(spec, own)
+    check_net(task)
+    return task
+
+
+def _run(
+    ready: _Ready,
+    collective: Collective,
+    directory: RunDirectory | None,
+    facts: dict[str, Any],
+    snapshot: Snapshot | None,
+    audience: Audience,
+    news: Iterable[Event],
+) -> Result:
+    """The steps that are left, with every event recorded."""
+    spec, task, program = ready.spec, ready.task, ready.program
+    begin = time.perf_counter()
+    initial = program.initial()
+    if snapshot is not None:
+        _require_fitting(snapshot, initial)
+    state = program.load(snapshot or initial)
+    log = directory.open_log(facts.get("step", 0)) if directory else None
+    history = History()  # that of a folder is read from it at the end
+
+    def save(run: Training, saved: Snapshot) -> None:
+        if directory is not None and log is not None:
+            host = _host_facts(run) | log.sync()
+            path = checkpoints.save(directory.checkpoint_folder, run.step, saved, host)
+            run.emit(CheckpointSaved(run.step, path.name))
+
+    run = Training(
+        task=task,
+        spec=spec,
+        program=program,
+        state=state,
+        rates=Rates(spec.schedule, spec.schedule_per, facts.get("rates")),
+        listeners=[log or history, *audience.listeners],
+        save_snapshot=save,
+        step=facts.get("step", 0),
+        epochs_ended=facts.get("epochs_ended", 0),
+        seconds=facts.get("seconds", 0.0),
+        sums=EpochSums(*facts.get("sums", (0.0, 0))),
+        event_steps=audience.event_steps,
+        collective=collective,
+    )
+    if run.step < run.num_steps:  # an epoch that an earlier limit cut short goes on
+        run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)
+    for callback in audience.callbacks:
+        run.listeners.append(partial(_call_back, callback, run))
+    try:
+        # a loss that is not finite is found by looking at it, and reported once
+        with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            outline = {**task.facts, "framework": spec.framework}
+            run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
+            for event in news:
+                run.emit(event)
+            if log is not None and log.lost_steps and "log_digest" in facts:  # 0.1 had none
+                problem = f"the record of {log.lost_steps:,} steps is lost"
+                run.emit(LogDamaged("steps.bin", problem))
+            if not facts:
+                run.save()  # the state at the start can be looked at, and returned to
+            program.prepare(state, task.plan.epoch(0))
+            seconds = ready.seconds + time.perf_counter() - begin
+            run.emit(ProgramCompiled(seconds, list(program.notes)))
+            _train_together(run)
+    finally:
+        if log is not None:
+            log.close()
+    path = directory.path if directory else None
+    if directory is not None:
+        history = directory.history()
+    return Result(spec, task, history, program.dump(run.state), run.status, path)
+
+
+def _train_together(run: Training) -> None:
+    """The loop; a run that loses one of its processes is saved as they all had it last."""
+    try:
+        train_loop(run)
+    except Exception as error:
+        if run.collective.world_size == 1:
+            raise
+        run.save()
+        if "timed out" in str(error).lower():
+            raise WaitedError(str(error)) from error
+        raise
+
+
+def _require_fitting(snapshot: Snapshot, initial: Snapshot) -> None:
+    """Raise unless the snapshot's weights are the model's."""
+    shapes, found = ({n: w.shape for n, w in s.weights.items()} for s in (initial, snapshot))
+    if shapes != found:
+        raise InputError("start", found, f"does not fit the model {shapes}", "Give its weights.")
+
+
+def _call_back(callback: Callback, run: Training, event: Event) -> None:
+    callback(event, run)
+
+
+def _host_facts(run: Training) -> dict[str, Any]:
+    return {
+        "step": run.step,
+        "epochs_ended": run.epochs_ended,
+        "seconds": run.seconds,
+        "sums": [run.sums.loss, run.sums.count],
+        "rates": run.rates.to_dict(),
+        "framework": run.spec.framework,
+        "spec": run.spec.to_dict(),
+    }
