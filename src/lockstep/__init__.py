@@ -43,10 +43,11 @@ _HOMES = {
         "lockstep.schedules",
     ),
 }
-_ROOMS = ("errors", "recipes", "schedules", "spec", "data", "models", "frameworks", "report")
+_ROOMS = ("errors", "ops", "recipes", "schedules", "spec", "data", "models", "frameworks", "report")
 
 if TYPE_CHECKING:
     from lockstep import errors as errors
+    from lockstep import ops as ops
     from lockstep import recipes as recipes
     from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot

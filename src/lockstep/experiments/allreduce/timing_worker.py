@@ -18,7 +18,7 @@ from lockstep.experiments.allreduce import process_plans as processes
 from lockstep.experiments.allreduce.calibration import PROBES
 from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
 from lockstep.experiments.allreduce.timing import check_sum, initial_values, turns
-from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.frameworks.torch.devices import EngineCollective
 from lockstep.processes.child import Tell, serve
 
 Planned = processes.PlanCollective | SharedPlanCollective
