@@ -22,13 +22,16 @@ RESETS = ("before", "after")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
 
-# --- data ---------------------------------------------------------------------------------------
 
-
-class DataPart(Protocol):
-    """A data set as a run names it."""
+class Part(Protocol):
+    """A frozen record of fields with a name of its own."""
 
     kind: ClassVar[str]
+
+
+DataPart = Part
+
+# --- data ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
