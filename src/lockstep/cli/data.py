@@ -123,7 +123,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _sources(name: str) -> tuple[Source, ...]:
     from lockstep.data import list_sources
-    from lockstep.data.sources import source_named
+    from lockstep.data.data_set import source_named
 
     return list_sources() if name == "all" else (source_named(name),)
 

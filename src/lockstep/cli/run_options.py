@@ -51,8 +51,8 @@ def add_start_option(parser: argparse.ArgumentParser) -> None:
 
 def start_from(args: argparse.Namespace, spec: RunSpec) -> Snapshot | None:
     """The state that --start names."""
-    from lockstep.assemble import model_of
     from lockstep.ops import Snapshot
+    from lockstep.task import model_of
     from lockstep.training.weights import load_weights
 
     return Snapshot(load_weights(args.start, model_of(spec))) if args.start else None

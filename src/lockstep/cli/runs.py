@@ -165,7 +165,7 @@ def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) 
 
 
 def _generate(args: argparse.Namespace) -> int:
-    from lockstep.assemble import assemble
+    from lockstep.task import assemble
     from lockstep.training.directory import find
     from lockstep.training.generate import generate
     from lockstep.training.weights import trained

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.data import ExamplePlan, Examples, fashion_mnist, generated
+from lockstep.data import ExamplePlan, Examples, fashion_mnist
 from lockstep.errors import InputError, LockstepError, MissingError
 from lockstep.experiments.ways_to_split import holdings
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, file_name
@@ -62,7 +62,7 @@ def _ways(question: Question) -> tuple[str, ...]:
 
 def load_examples(question: Question) -> Examples:
     """Fashion-MNIST if it is here or asked for, else generated images; the origin says which."""
-    examples = _real(question) or generated.images(seed=question.seed)[0]
+    examples = _real(question) or fashion_mnist.generate(seed=question.seed)[0]
     if question.batch_size > len(examples):
         problem = f"there are {len(examples):,} images"
         raise InputError("batch_size", question.batch_size, problem, "Give a smaller one.")

@@ -1,7 +1,5 @@
-"""Text by characters: the chapters' preprocessing, and a vocabulary of 28 symbols.
-
-Pure: strings in, arrays out. Only `load_timemachine` touches a data source.
-"""
+"""Text by characters: the chapters' preprocessing, a vocabulary of 28 symbols, and batches of
+windows. Pure: strings in, arrays out."""
 
 from __future__ import annotations
 
@@ -13,10 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.editions import Progress
-from lockstep.data.examples import Origin, origin_of
-from lockstep.data.fetch import read
+from lockstep.data.examples import Origin
 from lockstep.errors import InputError
+from lockstep.ops import Array, Ops, Weights
 from lockstep.spec.checks import whole
 
 UNKNOWN = "<unk>"
@@ -116,16 +113,13 @@ def make_text(raw: str, origin: Origin, max_tokens: int | None = None) -> Text:
     return Text(vocabulary.encode(letters[:max_tokens], "text"), vocabulary, origin)
 
 
-def load_timemachine(
-    max_tokens: int | None = None, progress: Progress | None = None, *, remote: bool = True
-) -> Text:
-    """The Time Machine by characters; `origin.edition` says which edition was found.
+@dataclass(frozen=True)
+class WindowBatch:
+    """Windows of a text, time first: x (T, B) and y one symbol later."""
 
-    `remote=False` stays on this machine and raises MissingError where nothing is found.
+    num_steps: int
 
-    >>> from lockstep.data import find
-    >>> find("timemachine") is None or len(load_timemachine(max_tokens=9_000).tokens) == 9_000
-    True
-    """
-    contents = read("timemachine", progress, remote=remote)
-    return make_text(contents.files[0].decode("utf-8"), origin_of(contents.found), max_tokens)
+    def __call__(self, ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+        offsets = ops.asarray(np.arange(self.num_steps, dtype=np.int32).reshape(-1, 1))
+        index = offsets + ops.reshape(rows, (1, rows.shape[0]))  # (T, B)
+        return ops.take(data["tokens"], index), ops.take(data["tokens"], index + 1)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockstep.data import generated, text
+from lockstep.data import characters, timemachine
 from lockstep.data.examples import origin_generated
 from lockstep.errors import InputError
 
@@ -27,12 +27,12 @@ def slow_preprocess(raw: str) -> str:
 
 @given(st.text(st.sampled_from("abzAZ 019.,'\n\r\t\f\x0b\u2028\xe9\u2019"), max_size=80))
 def test_preprocessing_by_the_slow_rule(raw):
-    assert text.preprocess(raw) == slow_preprocess(raw)
+    assert characters.preprocess(raw) == slow_preprocess(raw)
 
 
-@given(st.text(st.sampled_from(text.LETTERS), max_size=60))
+@given(st.text(st.sampled_from(characters.LETTERS), max_size=60))
 def test_vocabulary_by_brute_force(letters):
-    symbols = text.build_vocabulary(letters).symbols
+    symbols = characters.build_vocabulary(letters).symbols
     assert symbols[0] == "<unk>"
     assert sorted(symbols[1:]) == sorted(" " + string.ascii_lowercase)
 
@@ -43,9 +43,9 @@ def test_vocabulary_by_brute_force(letters):
     assert list(symbols[1:]) == sorted(symbols[1:], key=rank)
 
 
-@given(st.text(st.sampled_from(text.LETTERS), max_size=60))
+@given(st.text(st.sampled_from(characters.LETTERS), max_size=60))
 def test_decode_undoes_encode(letters):
-    vocabulary = text.build_vocabulary("the time traveller")
+    vocabulary = characters.build_vocabulary("the time traveller")
     tokens = vocabulary.encode(letters)
     assert tokens.dtype == np.int32
     assert vocabulary.decode(tokens) == letters
@@ -53,7 +53,7 @@ def test_decode_undoes_encode(letters):
 
 @pytest.mark.parametrize(("prefix", "named"), [("Time", "'T'"), ("year 1898", "'1', '8', '9'")])
 def test_foreign_letters_are_named_and_not_corrected(prefix, named):
-    vocabulary = text.build_vocabulary("abc")
+    vocabulary = characters.build_vocabulary("abc")
     with pytest.raises(InputError) as failure:
         vocabulary.encode(prefix)
     assert f"prefix = '{prefix}': has {named}, which" in str(failure.value)
@@ -61,16 +61,16 @@ def test_foreign_letters_are_named_and_not_corrected(prefix, named):
 
 
 def test_the_cut_applies_to_the_corpus_and_not_to_the_vocabulary():
-    made = text.make_text("abc\nzzzz", ORIGIN, max_tokens=3)
+    made = characters.make_text("abc\nzzzz", ORIGIN, max_tokens=3)
     assert made.vocabulary.symbols[1] == "z"
     assert made.vocabulary.decode(made.tokens) == "abc"
     with pytest.raises(InputError, match=r"data\.max_tokens"):
-        text.make_text("abc", ORIGIN, max_tokens=0)
+        characters.make_text("abc", ORIGIN, max_tokens=0)
 
 
 def test_the_chapters_corpus(chapter_data):
     path = chapter_data("timemachine.txt")
-    loaded = text.load_timemachine(remote=False)
+    loaded = timemachine.load(remote=False)
     assert loaded.origin.edition == "d2l"
     # the chapters print 170580 tokens and 28 symbols, and these first ones
     assert (len(loaded.tokens), len(loaded.vocabulary)) == (170580, 28)
@@ -80,14 +80,18 @@ def test_the_chapters_corpus(chapter_data):
 
 
 def test_generated_text_is_deterministic_and_in_the_vocabulary():
-    made, again, other = generated.text(), generated.text(), generated.text(seed=1)
+    made, again, other = (
+        timemachine.generate(),
+        timemachine.generate(),
+        timemachine.generate(seed=1),
+    )
     assert len(made.tokens) >= 60_000
     assert len(made.vocabulary) == 28
     assert made.origin.generated
     np.testing.assert_array_equal(made.tokens, again.tokens)
     assert made.origin.digest == again.origin.digest != other.origin.digest
     letters = made.vocabulary.decode(made.tokens)
-    assert set(letters) <= set(text.LETTERS)
+    assert set(letters) <= set(characters.LETTERS)
     assert "  " not in letters
     assert "time traveller" in letters
     # the grammar has well under 100 words; a text that is noise would have thousands

@@ -1,4 +1,4 @@
-"""A person's own task: their arrays, with their own model written over Ops or in a framework."""
+"""A person's own task: their arrays, and their model, written over Ops or in a framework."""
 
 from __future__ import annotations
 
@@ -13,14 +13,45 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.contract import Array as ContractArray
+from lockstep.contract import ContractOps
 from lockstep.errors import InputError, unknown
-from lockstep.models.fitting import as_labels, as_numbers, finite_numbers
-from lockstep.models.own import OwnNet
+from lockstep.models.fitting import (
+    as_labels,
+    as_numbers,
+    check_outputs,
+    finite_numbers,
+    with_outputs,
+)
 from lockstep.models.structure import digest_of, initial_arrays, structure
+from lockstep.ops import Array, Arrays, Ops, Weights
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
 from lockstep.spec.checks import one_of
 from lockstep.spec.parts import LOSSES
+from lockstep.task.task import Task
+
+
+@dataclass(frozen=True)
+class OwnNet:
+    """A function `net(ops, w, x) -> outputs` with the weights it starts from."""
+
+    function: Callable[[Any, Any, Any], Any]
+    weights: dict[str, np.ndarray]
+
+    def initial_weights(self, seed: int) -> Arrays:
+        return {name: np.array(value, np.float64) for name, value in self.weights.items()}
+
+    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
+        return {}
+
+    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        own = ContractOps(ops, inside_net=True)
+        weights = {name: own.wrap(value) for name, value in w.items()}
+        outputs = self.function(own, weights, own.wrap(x))
+        if isinstance(outputs, ContractArray):
+            outputs = own.floating(outputs).native
+        return with_outputs(outputs), carry
 
 
 @dataclass(frozen=True)
@@ -154,3 +185,19 @@ def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np
     else:
         y = as_labels(f"y{suffix}", y)
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}
+
+
+def check_net(task: Task, ops: Ops) -> None:
+    """Refuse a net over Ops that fails, or whose outputs do not fit y, on two examples of each
+    split; `ops` computes them. A framework's own module is tried when its program is built."""
+    net = task.model
+    if not isinstance(net, OwnNet) or task.native is not None:
+        return
+    weights = {name: ops.asarray(value) for name, value in net.initial_weights(0).items()}
+
+    def call(x: np.ndarray) -> Array:
+        with np.errstate(all="ignore"):
+            return net.apply(ops, weights, ops.asarray(x), {})[0]
+
+    name = getattr(net.function, "__name__", type(net.function).__name__)
+    check_outputs(task.splits, task.classifies, name, call)

@@ -1,6 +1,6 @@
-"""What a data file must be: its names and the digests of its known editions.
+"""What a data source is: files with the digests of their known editions, and places to try.
 
-Nothing here looks for a file or opens a connection; it judges bytes that another module found.
+Nothing here looks for a file or opens a connection; it verifies bytes that another module found.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+from urllib.parse import urlsplit
 
 Progress = Callable[[str], None]
 
@@ -41,7 +42,7 @@ class DataFile:
     """A file by the names it may have below a data folder; the first name is the one we write.
 
     A name ending in `.gz` is gzipped, and the digests are always of the decompressed content,
-    because whoever gzips anew changes the compressed bytes and not the data.
+    because to compress anew changes the compressed bytes and not the data.
     """
 
     names: tuple[str, ...]
@@ -74,10 +75,44 @@ class Place(Protocol):
     def get(self, files: Sequence[DataFile], progress: Progress) -> list[Verified]: ...
 
 
+@dataclass(frozen=True)
+class Source:
+    """Where a named data set comes from: its files, the places to try in order, its citation."""
+
+    name: str
+    title: str
+    files: tuple[DataFile, ...]
+    places: tuple[Place, ...]
+    citation: str
+    size: int = 0  # bytes that a remote place sends, about
+
+    @property
+    def first_remote(self) -> str:
+        """What a fetch would be from, and how much; "" where nothing is remote.
+
+        >>> from lockstep.data import fashion_mnist
+        >>> fashion_mnist.SOURCE.first_remote
+        '31 MB from fashion-mnist.s3-website.eu-central-1.amazonaws.com'
+        """
+        remote = next((place for place in self.places if place.remote), None)
+        if remote is None:
+            return ""
+        address = getattr(remote, "address", "")
+        return f"{megabytes(self.size)} from {urlsplit(address).hostname or remote.label}"
+
+
+def megabytes(size: int) -> str:
+    """
+    >>> megabytes(30_878_551), megabytes(178_979)
+    ('31 MB', '0.2 MB')
+    """
+    return f"{size / 1e6:.0f} MB" if size >= 10**6 else f"{size / 1e6:.1f} MB"
+
+
 def check(file: DataFile, name: str, raw: bytes) -> tuple[Edition, bytes]:
     """Which edition `raw` is, and its decompressed content; PlaceError if it is none.
 
-    >>> from lockstep.data.editions import DataFile, Edition, check
+    >>> from lockstep.data.source import DataFile, Edition, check
     >>> known = Edition("d2l", "sha1", "a9993e364706816aba3e25717850c26c9cd0d89d")
     >>> edition, content = check(DataFile(("abc.txt",), (known,)), "abc.txt", b"abc")
     >>> edition.name, content
@@ -85,7 +120,7 @@ def check(file: DataFile, name: str, raw: bytes) -> tuple[Edition, bytes]:
     >>> check(DataFile(("abc.txt",), (known,)), "abc.txt", b"ab")
     Traceback (most recent call last):
         ...
-    lockstep.data.editions.PlaceError: abc.txt (2 bytes) has sha1 da23614e..., wanted a9993e36...
+    lockstep.data.source.PlaceError: abc.txt (2 bytes) has sha1 da23614e..., wanted a9993e36...
     """
     content = _decompress(name, raw) if name.endswith(".gz") else raw
     actual = {

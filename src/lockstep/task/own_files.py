@@ -1,22 +1,20 @@
-"""A person's own task in a run directory: written beside the run, found again by any process."""
+"""A person's own task in the folder of its run, where any process finds it again."""
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import safetensors
 
+from lockstep.array_files import from_file, grouped, to_bytes
 from lockstep.errors import InputError, RunDirectoryError
+from lockstep.extensions import import_file
 from lockstep.files import write_whole
-from lockstep.models.own import OwnNet
 from lockstep.models.structure import digest_of, first_difference, structure
-from lockstep.own_task import Own
 from lockstep.spec import OwnData, OwnModel, RunSpec
-from lockstep.training.arrays import from_file, grouped, to_bytes
+from lockstep.task.own_task import Own, OwnNet
 
 STRUCTURE = "model.txt"
 
@@ -68,7 +66,7 @@ def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> No
         )
     recorded = spec.model.structure if isinstance(spec.model, OwnModel) else ""
     found = digest_of(mine.structure)
-    if recorded and recorded != found:  # a run of before it was recorded has none
+    if recorded and recorded != found:  # runs of version 0.1 did not record it
         file = folder / STRUCTURE if folder else None
         there = file.read_text().splitlines() if file and file.is_file() else []
         named = f": {first_difference(there, mine.structure)}" if there else f" ({found})"
@@ -82,16 +80,10 @@ def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> No
 
 def _function(reference: str) -> Callable[..., Any]:
     file, _, name = reference.rpartition(":")
-    spec = importlib.util.spec_from_file_location(f"lockstep_own_{Path(file).stem}", file)
-    if spec is None or spec.loader is None or not Path(file).is_file():
+    path = Path(file)
+    if path.suffix != ".py" or not path.is_file():
         raise InputError("model.reference", reference, "is no Python file", "Check the path.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    folder = str(Path(file).parent)
-    if folder not in sys.path:
-        sys.path.append(folder)  # the model may import its neighbours, as a script may
-    spec.loader.exec_module(module)
-    found: Any = module
+    found: Any = import_file(path, f"lockstep_own_{path.stem}")
     for part in name.split("."):
         if not hasattr(found, part):
             raise InputError("model.reference", reference, f"has no {name}", "Check the name.")

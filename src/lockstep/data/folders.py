@@ -1,17 +1,21 @@
 """Places on this machine: a folder named by the user, the cache, the system's, the package's own.
 
-Nothing here opens a connection or writes a file.
+A file enters the cache verified, and whole or not at all. Nothing here opens a connection.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockstep.data.cache import cache_folder
-from lockstep.data.editions import AbsentError, DataFile, PlaceError, Progress, Verified, check
+from lockstep.data.source import AbsentError, DataFile, PlaceError, Progress, Verified, check
+from lockstep.files import cache_home, write_whole
+
+LEFTOVER_SECONDS = 24 * 3600.0
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Folder:
 
 
 def read_verified(folder: Path, file: DataFile) -> Verified:
-    """Read one file below `folder` under whichever of its names exists, and verify it."""
+    """Read one file below `folder` under the first of its names that exists, and verify it."""
     for name in file.names:
         path = folder / name
         if not path.is_file():
@@ -42,6 +46,38 @@ def read_verified(folder: Path, file: DataFile) -> Verified:
     if not folder.is_dir():
         raise AbsentError(f"the folder {folder} does not exist")
     raise AbsentError(f"no {file.names[0]} in {folder}")
+
+
+def cache_folder() -> Path:
+    """LOCKSTEP_CACHE if set, else `data` in Lockstep's cache.
+
+    >>> import os
+    >>> before = os.environ.get("LOCKSTEP_CACHE")
+    >>> os.environ["LOCKSTEP_CACHE"] = "/tmp/elsewhere"
+    >>> print(cache_folder())
+    /tmp/elsewhere
+    >>> _ = os.environ.pop("LOCKSTEP_CACHE")
+    >>> if before is not None: os.environ["LOCKSTEP_CACHE"] = before
+    """
+    if own := os.environ.get("LOCKSTEP_CACHE"):
+        return Path(own).expanduser()
+    return cache_home() / "data"
+
+
+def store(name: str, raw: bytes) -> Path:
+    """Write verified bytes to `name` below the cache folder, atomically; its path."""
+    target = cache_folder() / name
+    if target.parent.is_dir():
+        _remove_leftovers(target.parent)
+    return write_whole(target, raw, "set LOCKSTEP_CACHE to a folder on another disk")
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove what a killed process left; a day is longer than any store takes."""
+    for part in folder.glob(".*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > LEFTOVER_SECONDS:
+                part.unlink()
 
 
 def _named_folder() -> Path:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from lockstep.data.plans import ExamplePlan, WindowPlan
+from lockstep.data.characters import Vocabulary
+from lockstep.data.data_set import Plan
+from lockstep.data.examples import Batch
+from lockstep.data.plans import WindowPlan
 from lockstep.errors import InputError
 from lockstep.models.losses import Loss, are_correct, cross_entropy
 from lockstep.models.model import Model
-from lockstep.ops import Array, Arrays, Ops, Snapshot, Weights
+from lockstep.ops import Array, Arrays, Ops, Snapshot
 from lockstep.optimizers import slot_names
+from lockstep.spec import RunSpec
 
-if TYPE_CHECKING:
-    from lockstep.data.text import Vocabulary
-    from lockstep.spec import RunSpec
-
-Batch = Callable[[Ops, Weights, Array], tuple[Array, Array]]
 EVALUATION_BATCH = 1000
 
 
@@ -36,7 +35,7 @@ class Task:
     batch: Batch
     model: Model
     loss: Loss
-    plan: ExamplePlan | WindowPlan
+    plan: Plan
     facts: Mapping[str, Any] = field(default_factory=dict)
     vocabulary: Vocabulary | None = None
     native: Any = None
@@ -127,25 +126,3 @@ def _require_same_batch(given: Arrays, own: Arrays, batch_size: int) -> None:
                 f"the state carried so far is that of {len(value)} sequences",
                 f"Give {len(value)}.",
             )
-
-
-def image_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
-    """Bytes to [0, 1]: x (B, 28, 28), y (B,)."""
-    return ops.floating(ops.take(data["x"], rows)) / 255, ops.take(data["y"], rows)
-
-
-def example_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
-    """Rows of x and y as they are."""
-    return ops.take(data["x"], rows), ops.take(data["y"], rows)
-
-
-@dataclass(frozen=True)
-class WindowBatch:
-    """Windows of a text, time first: x (T, B) and y one symbol later."""
-
-    num_steps: int
-
-    def __call__(self, ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
-        offsets = ops.asarray(np.arange(self.num_steps, dtype=np.int32).reshape(-1, 1))
-        index = offsets + ops.reshape(rows, (1, rows.shape[0]))  # (T, B)
-        return ops.take(data["tokens"], index), ops.take(data["tokens"], index + 1)
