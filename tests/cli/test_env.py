@@ -162,7 +162,7 @@ def test_check_tells_what_is_wrong(
     torch, jax = done.json
     assert (torch["framework"], torch["ok"]) == ("torch", False)
     assert torch["version"].split("+")[0] == importlib.metadata.version("torch").split("+")[0]
-    assert torch["detail"].startswith("parts ways at step ")
+    assert torch["detail"].startswith("differs at step ")
     assert (jax["framework"], jax["ok"], jax["version"]) == ("jax", False, "")
     assert "lockstep env create jax" in jax["detail"]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lockstep.processes import children
-from lockstep.processes.children import Command, WorkerError, Workers, ask
+from lockstep.processes.children import Command, WorkerError, Workers, collect
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -45,7 +45,7 @@ def test_a_mistake_is_told_in_words(make_commands: MakeCommands) -> None:
     """
     (command,) = make_commands(code)
     with pytest.raises(WorkerError, match=r"^colour = 'loud': is no colour\. Give red\.$"):
-        ask(command, LONG)
+        collect(command, LONG)
 
 
 def test_the_killed_one_is_named_and_not_those_it_took_along(
@@ -82,7 +82,7 @@ def test_the_one_that_is_stuck_is_named(make_commands: MakeCommands, tmp_path: P
                 tell({})
             time.sleep(0.1)
     """
-    with pytest.raises(WorkerError, match=r"^rank 1 gave no sign for 3 s\.$"):
+    with pytest.raises(WorkerError, match=r"^rank 1 sent nothing for 3 s\.$"):
         told(make_commands(code, 3), tmp_path, silence=3.0)
 
 
@@ -101,7 +101,7 @@ def test_the_one_that_was_stopped_is_named_and_not_those_that_wait_for_it(
             os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(600)
     """
-    with pytest.raises(WorkerError, match=r"^rank 1 gave no sign for 2 s\.$"):
+    with pytest.raises(WorkerError, match=r"^rank 1 sent nothing for 2 s\.$"):
         told(make_commands(code, 3), tmp_path, silence=2.0)
 
 
@@ -171,4 +171,4 @@ with Workers({commands!r}, Path({str(tmp_path)!r})) as workers:
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:
     nowhere = Command("rank 0", str(tmp_path / "python"), "module", {})
     with pytest.raises(WorkerError, match=r"cannot be started \(No such file.*Check the path"):
-        ask(nowhere, LONG)
+        collect(nowhere, LONG)

@@ -187,7 +187,7 @@ def test_the_table_of_a_comparison(comparison: Comparison) -> None:
     assert "1.0e-03 from step 25" in rows["loss"]
     assert "mxnet crashed: was ended by SIGSEGV" in text
     assert "| segmentation <fault>" in text
-    assert "no: jax parts ways at step 25: loss; mxnet crashed" in text
+    assert "no: jax differs at step 25: loss; mxnet crashed" in text
 
 
 def test_lists_of_runs_and_differences() -> None:

@@ -137,6 +137,6 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _detail(row: Row) -> str:
-    if row.parting is not None:
-        return f"parts ways at step {row.parting.step}: {row.parting.quantity}"
+    if row.first_difference is not None:
+        return f"differs at step {row.first_difference.step}: {row.first_difference.quantity}"
     return row.problem or f"{STEPS} steps as the oracle"

@@ -136,7 +136,7 @@ def _figures(comparison: Comparison) -> list[str]:
             lambda: figures.deviation_figure(comparison),
             "deviation",
             "How far each framework's loss is from the oracle's: every step as a dot, the largest "
-            "so far as a line. Dotted: the step at which a framework first parts ways.",
+            "so far as a line. Dotted: the step of the first difference.",
         ),
         figure(
             lambda: figures.time_figure(comparison),

@@ -224,8 +224,8 @@ def first_beyond(row: Row) -> str:
         return "-"
     if not row.verdicts:
         return "not judged"
-    parting = row.parting
-    return "none" if parting is None else f"{parting.step} ({parting.quantity})"
+    first = row.first_difference
+    return "none" if first is None else f"{first.step} ({first.quantity})"
 
 
 def verdict_text(verdict: Verdict) -> str:

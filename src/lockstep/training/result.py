@@ -1,4 +1,4 @@
-"""What a run leaves in the hands of whoever started it."""
+"""What a run returns: its history, its final state and how it ended."""
 
 from __future__ import annotations
 

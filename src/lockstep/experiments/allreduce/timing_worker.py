@@ -19,16 +19,16 @@ from lockstep.experiments.allreduce.calibration import PROBES
 from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
 from lockstep.experiments.allreduce.timing import check_sum, initial_values, turns
 from lockstep.frameworks.torch.group import EngineCollective
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 Planned = processes.PlanCollective | SharedPlanCollective
 Timed = Planned | EngineCollective
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Time every algorithm on every length, in turns."""
     rank, world_size = job["rank"], job["world_size"]
-    tell({"joining": rank})  # importing PyTorch took its time
+    send({"joining": rank})  # importing PyTorch took its time
     processes.join(rank, world_size, Path(job["store"]), job["silence"])
     group = EngineCollective()
     shared = SharedBuffers(group, job["silence"]) if job["transport"] == "shared" else None
@@ -41,7 +41,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
             facts = _time(collectives[name], buffer)
             if repeat < 0 and name not in PROBES:
                 check_sum(buffer, world_size, name)
-            tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
+            send({"length": length, "algorithm": name, "repeat": repeat, **facts})
     group.barrier()  # who leaves early breaks the connections of the others
 
 

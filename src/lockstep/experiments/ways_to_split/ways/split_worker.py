@@ -26,12 +26,12 @@ from lockstep.experiments.ways_to_split.ways.within_layers import WithinLayers
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import LeNetModel
 from lockstep.ops import Arrays
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Take part in every step of every way, in turns."""
-    tell({"joining": job["rank"]})  # importing PyTorch took its time
+    send({"joining": job["rank"]})  # importing PyTorch took its time
     folder = Path(job["folder"])
     processes.join(job["rank"], job["world_size"], folder / "store", job["silence"])
     wire = Wire()
@@ -48,7 +48,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
             save(folder, "gradient", turn.way, wire.rank, gradient)
         else:
             facts = _step(way, wire, batch)[1]
-        tell({"way": turn.way, "repeat": turn.repeat, **facts})
+        send({"way": turn.way, "repeat": turn.repeat, **facts})
     for name, way in ways.items():
         save(folder, "weights", name, wire.rank, way.weights)
     processes.ProcessGroup().barrier()  # who leaves early breaks the connections of the others
