@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.data import ExamplePlan, generated
+from lockstep.data import ExamplePlan, fashion_mnist
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LR, Question
 from lockstep.experiments.ways_to_split.results import Results
@@ -34,7 +34,7 @@ def oracle(asked: Question) -> tuple[Arrays, tuple[float, ...]]:
     """NumPy on one device: the first gradient, and the losses of the steps that are timed, which
     follow two others."""
     ops = NumpyOps("float64")
-    examples = generated.images(seed=asked.seed)[0]
+    examples = fashion_mnist.generate(seed=asked.seed)[0]
     plan = ExamplePlan(len(examples), asked.batch_size, seed=asked.seed)
 
     def loss(w: Arrays, x: np.ndarray, y: np.ndarray) -> tuple[Any, Any]:
