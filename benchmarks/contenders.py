@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from lockstep import recipes
-from lockstep.assemble import assemble
 from lockstep.data import find, list_sources
 from lockstep.frameworks import registry
 from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.step import make_step
 from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
+from lockstep.task import assemble
 from lockstep.training.history import History
 from lockstep.training.loop import train_loop
 from lockstep.training.rates import Rates

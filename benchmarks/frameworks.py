@@ -14,8 +14,8 @@ from benchmarks.contenders import source
 from lockstep import recipes
 from lockstep.comparison import Comparison, Row, compare
 from lockstep.frameworks import registry
-from lockstep.report.numbers import deviation, duration, rate
-from lockstep.report.terminal import compare_progress
+from lockstep.report.compare_progress import compare_progress
+from lockstep.report.quantities import deviation, duration, rate
 from lockstep.spec import RunSpec
 
 HEAD = "| framework | version | steps/s | compile | peak memory | largest deviation | path |"

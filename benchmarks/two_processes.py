@@ -21,10 +21,10 @@ import torch.distributed as dist
 
 from benchmarks.contenders import IMAGES, Round, lenet, repeated, trained
 from benchmarks.plain_loops import LENETS, plain_images, update
-from lockstep.assemble import assemble
 from lockstep.frameworks import registry
 from lockstep.processes.ranks import Rank
 from lockstep.processes.splitting import shard_slices
+from lockstep.task import assemble
 
 BATCH_SIZE = 256
 LR = 0.1

@@ -19,7 +19,7 @@ _HOMES = {
     "Snapshot": "lockstep.ops",
     "compare": "lockstep.comparison.compare",
     "diff": "lockstep.spec",
-    "own": "lockstep.own_task",
+    "own": "lockstep.task",
     "resume": "lockstep.training.train",
     "scale_batch": "lockstep.spec",
     "train": "lockstep.training.train",
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
     from lockstep import recipes as recipes
     from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot
-    from lockstep.own_task import own as own
     from lockstep.schedules import constant as constant
     from lockstep.schedules import cosine as cosine
     from lockstep.schedules import cosine_restarts as cosine_restarts
@@ -68,6 +67,7 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.spec import scale_batch as scale_batch
+    from lockstep.task import own as own
     from lockstep.training.train import resume as resume
     from lockstep.training.train import train as train
 

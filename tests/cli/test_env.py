@@ -41,7 +41,7 @@ def three(make_environment: MakeEnvironment, hide: Hide) -> Path:
 def test_list(lockstep: Command, three: Path) -> None:
     done = lockstep("env", "list")
     assert (done.code, done.err) == (0, "")
-    lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.out.splitlines()}
+    lines = {line.split()[0]: line.split(maxsplit=1)[1].rstrip() for line in done.out.splitlines()}
     assert list(lines) == registry.names()
     assert lines["numpy"] == "installed here"
     assert lines["torch"].split() == ["whole", str(three / "torch")]

@@ -29,9 +29,9 @@ def told(commands: list[Command], folder: Path, silence: float = LONG) -> list[A
 
 def test_every_message_has_its_sender(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         print("chatter of a library")
-        tell({"square": job["rank"] ** 2})
+        send({"square": job["rank"] ** 2})
     """
     found = told(make_commands(code, 3), tmp_path)
     assert found == [(rank, {"square": rank**2}) for rank in range(3)]
@@ -40,7 +40,7 @@ def test_every_message_has_its_sender(make_commands: MakeCommands, tmp_path: Pat
 
 def test_a_mistake_is_told_in_words(make_commands: MakeCommands) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         raise InputError("colour", "loud", "is no colour", "Give red.")
     """
     (command,) = make_commands(code)
@@ -52,7 +52,7 @@ def test_the_killed_one_is_named_and_not_those_it_took_along(
     make_commands: MakeCommands, tmp_path: Path
 ) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         if job["rank"] == 2:
             print("the last words", flush=True)
             time.sleep(0.3)
@@ -67,7 +67,7 @@ def test_the_killed_one_is_named_and_not_those_it_took_along(
 
 def test_an_exception_is_repeated_from_the_log(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         raise RuntimeError("out of cheese")
     """
     with pytest.raises(WorkerError, match=r"rank 0 ended with exit code 1\.(.|\n)*out of cheese"):
@@ -76,10 +76,10 @@ def test_an_exception_is_repeated_from_the_log(make_commands: MakeCommands, tmp_
 
 def test_the_one_that_is_stuck_is_named(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         while True:
             if job["rank"] != 1:
-                tell({})
+                send({})
             time.sleep(0.1)
     """
     with pytest.raises(WorkerError, match=r"^rank 1 sent nothing for 3 s\.$"):
@@ -93,11 +93,11 @@ def test_the_one_that_was_stopped_is_named_and_not_those_that_wait_for_it(
     """All are quiet, and the one at fault was heard of last."""
     monkeypatch.setattr(children, "GRACE", 0.5)
     code = """
-    def work(job, tell):
-        tell({})
+    def work(job, send):
+        send({})
         if job["rank"] == 1:
             time.sleep(0.5)
-            tell({})
+            send({})
             os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(600)
     """
@@ -107,9 +107,9 @@ def test_the_one_that_was_stopped_is_named_and_not_those_that_wait_for_it(
 
 def test_a_whole_that_takes_too_long(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         while True:
-            tell({})
+            send({})
             time.sleep(0.05)
     """
     with (
@@ -126,9 +126,9 @@ def test_who_stops_listening_ends_them(
     """Also one that ignores being asked."""
     monkeypatch.setattr(children, "GRACE", 0.5)
     code = """
-    def work(job, tell):
+    def work(job, send):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        tell({})
+        send({})
         while True:
             time.sleep(1)
     """
@@ -143,8 +143,8 @@ def test_they_end_when_their_parent_is_killed(
     make_commands: MakeCommands, tmp_path: Path, nothing_left: Callable[[], list[str]]
 ) -> None:
     code = """
-    def work(job, tell):
-        tell({})
+    def work(job, send):
+        send({})
         time.sleep(600)
     """
     commands = make_commands(code, 2)

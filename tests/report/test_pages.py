@@ -13,7 +13,7 @@ import pytest
 import lockstep as ls
 from lockstep.comparison import Comparison
 from lockstep.report.comparison_page import comparison_page
-from lockstep.report.page import run_page, write_run_page
+from lockstep.report.run_page import run_page, write_run_page
 from lockstep.training.directory import RunDirectory
 from lockstep.training.history import History
 

@@ -22,7 +22,7 @@ from lockstep.errors import InputError, LockstepError, MissingError
 from lockstep.frameworks import registry
 from lockstep.frameworks.environments import Environment
 from lockstep.ops import Snapshot
-from lockstep.own_task import Own
+from lockstep.task import Own
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import (

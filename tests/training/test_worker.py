@@ -115,7 +115,7 @@ def test_what_a_model_prints_does_not_disturb_the_stream(tmp_path: Path) -> None
     space: dict = {}
     exec(compile(NOISY, str(source), "exec"), space)
     mine = ls.own(space["net"], np.eye(6), np.arange(6.0), weights={"w": np.zeros((6, 1))})
-    from lockstep.training.own_arrays import save_own
+    from lockstep.task import save_own
 
     folder = tmp_path / "run"
     RunDirectory.create(folder, mine.run(batch_size=2, lr=0.5), machine_facts())

@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lockstep.assemble import assemble
 from lockstep.comparison import verdict
 from lockstep.comparison.outcome import Outcome, make_row
 from lockstep.comparison.result import Comparison, row_label
@@ -24,10 +23,9 @@ from lockstep.files import disk_error, write_whole
 from lockstep.frameworks import environments, registry
 from lockstep.frameworks.protocol import Program
 from lockstep.ops import Arrays, Snapshot
-from lockstep.own_task import Own
 from lockstep.processes.children import WorkerError
 from lockstep.spec import OwnData, RunSpec
-from lockstep.task import Task
+from lockstep.task import Own, Task, assemble
 from lockstep.training.events import Event
 from lockstep.training.in_processes import Launch, as_launch
 from lockstep.training.machine import machine_facts

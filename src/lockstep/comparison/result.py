@@ -186,25 +186,21 @@ class Comparison:
 
     def show(self) -> None:
         """Print the table and the verdict."""
-        from lockstep.report.tables import print_comparison
+        from lockstep.report.results import show_comparison
 
-        print_comparison(self)
+        show_comparison(self)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, with figures, as one HTML file."""
-        from lockstep.report.comparison_page import write_comparison_page
+        from lockstep.report.results import report_comparison
 
-        return write_comparison_page(self, Path(path))
+        return report_comparison(self, path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-        from lockstep.report.comparison_figures import compare_figure
-        from lockstep.report.figures import save_figure
+        from lockstep.report.results import plot_comparison
 
-        figure = compare_figure(self)
-        if path is not None:
-            save_figure(figure, Path(path))
-        return figure
+        return plot_comparison(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read; a number that is not finite is text."""

@@ -1,4 +1,4 @@
-"""Figures of a comparison: the paths over each other, how far apart they are, and their speed."""
+"""Figures of a comparison: the losses over each other, their deviations, and the speed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockstep.report.figures import chosen, log_if_wide, running_mean, smoothing_window, thinned
-from lockstep.report.style import FONT, MUTED, colour, legend, new_figure, style
+from lockstep.report.figures import (
+    FONT,
+    MUTED,
+    chosen,
+    colour,
+    legend,
+    log_if_wide,
+    new_figure,
+    running_mean,
+    smoothing_window,
+    style,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

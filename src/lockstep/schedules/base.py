@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Schedule(ABC):
     """A learning rate for every step t = 0, 1, 2, ...; frozen, comparable and hashable.
 
-    A kind gives its formula (`_rate`), where it stops changing (`settled`) and which steps show its
+    A kind gives its formula (`rate`), where it stops changing (`settled`) and which steps show its
     shape (`marks`); calling, listing and warming up are the same for all of them.
 
     >>> from lockstep.schedules import cosine
@@ -32,7 +32,7 @@ class Schedule(ABC):
     example: ClassVar[str]
 
     @abstractmethod
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         """The formula, for a whole step >= 0."""
 
     @property
@@ -55,7 +55,7 @@ class Schedule(ABC):
         """
         if type(step) is not int or step < 0:
             step = _step("step", step)
-        return self._rate(step)
+        return self.rate(step)
 
     def values(self, start: int, stop: int) -> list[float]:
         """The learning rates of steps start, ..., stop - 1.
@@ -67,7 +67,7 @@ class Schedule(ABC):
         start, stop = _step("start", start), _step("stop", stop)
         if stop < start:
             raise InputError("stop", stop, f"is before start = {start}", "Give start <= stop.")
-        rate, settled = self._rate, self.settled
+        rate, settled = self.rate, self.settled
         if settled is None or stop <= settled:
             return [rate(step) for step in range(start, stop)]
         # no Python per settled step: a constant over 1,500 steps costs one list

@@ -41,12 +41,12 @@ class Warmup(Schedule):
         fields.learning_rates(self, "start")
         fields.choice(self, "mode", ("linear", "constant"))
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         if step >= self.steps:
-            return self.schedule._rate(step - self.steps)
+            return self.schedule.rate(step - self.steps)
         if self.mode == "constant":
             return self.start
-        return self.start + (self.schedule._rate(0) - self.start) * step / self.steps
+        return self.start + (self.schedule.rate(0) - self.start) * step / self.steps
 
     @property
     def settled(self) -> int | None:
@@ -88,10 +88,10 @@ class Join(Schedule):
             remedy = "Give one boundary between each two schedules."
             raise fields.error("boundaries", list(self.boundaries), problem, remedy)
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         part = bisect_right(self.boundaries, step)
         begin = self.boundaries[part - 1] if part else 0
-        return self.schedules[part]._rate(step - begin)
+        return self.schedules[part].rate(step - begin)
 
     @property
     def settled(self) -> int | None:

@@ -16,10 +16,10 @@ from typing import Any
 
 import safetensors
 
+from lockstep.array_files import from_file, grouped, to_bytes
 from lockstep.errors import RunDirectoryError
 from lockstep.files import remove, write_whole
 from lockstep.ops import Snapshot
-from lockstep.training.arrays import from_file, grouped, to_bytes
 
 KEEP = 2  # older ones are removed once a newer is safe
 NO_DIGEST = b"0" * 64

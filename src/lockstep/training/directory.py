@@ -18,8 +18,8 @@ from typing import Any
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import locked, write_whole
-from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
+from lockstep.task import Own, save_own
 from lockstep.training import checkpoints
 from lockstep.training.events import (
     Event,
@@ -31,7 +31,6 @@ from lockstep.training.events import (
 )
 from lockstep.training.history import History
 from lockstep.training.log import ENDINGS, EventLog, cut, read
-from lockstep.training.own_arrays import save_own
 from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise

@@ -17,9 +17,9 @@ from lockstep.processes.child import Send, serve
 def work(job: dict[str, Any], send: Send) -> None:
     """Carry out the run and report its events; the most memory that it took goes to its facts."""
     from lockstep.spec import RunSpec
+    from lockstep.task import load_own
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_message
-    from lockstep.training.own_arrays import load_own
     from lockstep.training.train import Audience, carry_out_here
 
     is_first = ranks.is_first()

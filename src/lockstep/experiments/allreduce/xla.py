@@ -1,6 +1,5 @@
-"""XLA's own allreduce over several CPU devices of one process. It tells what timing_worker.py
-tells. The one file of this room that imports JAX.
-"""
+"""XLA's own allreduce over several CPU devices of one process. Reports what timing.py describes.
+The one file of this room that imports JAX."""
 
 from __future__ import annotations
 
