@@ -110,9 +110,9 @@ def test_help_takes_less_than_half_a_second() -> None:
 
 # left to right; a room imports only from rooms on its left
 ORDER = (
-    "errors", "extensions", "files", "trees", "schedules", "spec", "ops", "array_files", "contract",
-    "recipes", "data", "models", "optimizers", "task", "processes", "frameworks", "training",
-    "comparison", "report", "experiments", "cli",
+    "errors", "checks", "extensions", "files", "trees", "schedules", "spec", "ops", "array_files",
+    "contract", "recipes", "data", "models", "optimizers", "task", "processes", "frameworks",
+    "training", "comparison", "report", "experiments", "cli",
 )  # fmt: skip
 # files and folders outside the adapters that a framework's distributed engine is used in
 ENGINES = {

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from statistics import median, quantiles
 from typing import Any
 
+from lockstep.checks import one_of
 from lockstep.errors import InputError
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.calibration import ITEMSIZE
 from lockstep.experiments.allreduce.cost import Link
 from lockstep.frameworks import environments
 from lockstep.processes.splitting import check_num_devices
-from lockstep.spec.checks import one_of
 
 ENGINES = {"gloo": "torch", "xla": "jax"}  # the engines' own, and the framework that has each
 # each with the engines to compare with

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lockstep.checks import one_of, whole
 from lockstep.errors import InputError
 from lockstep.experiments.ways_to_split.division import most_parts
 from lockstep.models.lenet import LeNetModel
 from lockstep.processes.splitting import check_num_devices
-from lockstep.spec.checks import one_of, whole
 from lockstep.spec.parts import POOLINGS, SOURCES
 from lockstep.spec.run import PRECISIONS
 
