@@ -66,7 +66,7 @@ def number(
 def truth(field: str, value: object) -> bool:
     """True or False."""
     if not isinstance(value, bool):
-        raise InputError(field, value, "is neither True nor False", "Give one of them.")
+        raise InputError(field, value, "is neither True nor False", "Give true or false.")
     return value
 
 

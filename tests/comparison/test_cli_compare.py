@@ -32,10 +32,10 @@ def test_json_and_nothing_else_on_stdout(tmp_path: Path, capfd: pytest.CaptureFi
 
 
 @pytest.mark.usefixtures("without_page")
-def test_parting_ways_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_difference_is_exit_code_1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(tmp_path / "c", "--frameworks", "numpy", "--tolerance", "1e-14") == 1
     printed = capsys.readouterr()
-    assert "parts ways" in printed.out
+    assert "differs" in printed.out
     assert "--precision float64 shows whether anything else differs" in printed.out
     assert "numpy: completed after" in printed.err
 

@@ -154,7 +154,7 @@ def test_silence_is_ended(tmp_path: Path) -> None:
     silent = tmp_path / "silent"
     silent.write_text("#!/bin/sh\necho still here >&2\nexec sleep 600\n")
     silent.chmod(0o755)
-    with pytest.raises(WorkerError, match=r"no sign for 0\.5 s") as caught:
+    with pytest.raises(WorkerError, match=r"sent nothing for 0\.5 s") as caught:
         list(follow(folder, python=str(silent), silence=0.5, timeout=60))
     assert caught.value.log == ("still here",)
 
@@ -164,7 +164,7 @@ def test_a_stream_cut_off_in_mid_line_is_a_crash(tmp_path: Path) -> None:
     cut = tmp_path / "cut"
     cut.write_text("""#!/bin/sh\nprintf '{"event": "RunSt'\n""")
     cut.chmod(0o755)
-    with pytest.raises(WorkerError, match="mid-sentence") as caught:
+    with pytest.raises(WorkerError, match="in the middle of a message") as caught:
         list(follow(folder, python=str(cut), timeout=60))
     assert caught.value.status == "crashed"
 

@@ -72,19 +72,19 @@ def compare(
     task = assemble(spec, own)  # the same for every row
     folder = _folder(spec, out)
     launch = replace(as_launch(launch), apart=True, silence=min(SILENCE, timeout), timeout=timeout)
-    tell = progress or (lambda label, event: None)
+    report = progress or (lambda label, event: None)
 
     def run(label: str, case: RunSpec, launch: Launch) -> Outcome:
         name = "oracle" if label == ORACLE else label.replace(",", "").replace(" ", "-")
         path = folder / name
         outcome = Outcome(case, path)
-        audience = Audience(listeners=[outcome.record, lambda event: tell(label, event)])
-        tell(label, "starting")
+        audience = Audience(listeners=[outcome.record, lambda event: report(label, event)])
+        report(label, "starting")
         try:
             carry_out(case, own, path, audience, start=start, launch=launch, task=task)
         except (WorkerError, MissingError, RunDirectoryError) as error:
             outcome.fail(error)
-        tell(label, outcome.status)
+        report(label, outcome.status)
         if outcome.status == "interrupted":
             raise KeyboardInterrupt
         return outcome

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.comparison.verdict import Verdict, first_parting
+from lockstep.comparison.verdict import Verdict, first_difference
 from lockstep.files import spelled
 from lockstep.spec import RunSpec
 
@@ -39,7 +39,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Curve:
-    """A row's path, per step: for figures."""
+    """What a row's run did at every step, for figures."""
 
     loss: np.ndarray = field(default_factory=lambda: np.array([]))
     seconds: np.ndarray = field(default_factory=lambda: np.array([]))  # until the step was done
@@ -88,7 +88,7 @@ class Row:
 
     @property
     def ended(self) -> bool:
-        """Whether the run came to its own end, so that its path could be judged."""
+        """Whether the run came to its own end, so that its steps could be judged."""
         return self.status in ("completed", "diverged")
 
     @property
@@ -101,9 +101,9 @@ class Row:
         return next(verdict for verdict in self.verdicts if verdict.quantity == quantity)
 
     @property
-    def parting(self) -> Verdict | None:
-        """The quantity that parts first, and where."""
-        return first_parting(self.verdicts)
+    def first_difference(self) -> Verdict | None:
+        """The quantity that differs first, and where: causes before effects."""
+        return first_difference(self.verdicts)
 
     @property
     def deviation(self) -> float | None:
@@ -114,9 +114,9 @@ class Row:
         values = {k: v for k, v in asdict(self).items() if k not in ("curve", "verdicts")}
         values["agree"] = self.agree
         values["verdicts"] = [asdict(v) | {"agree": v.agree} for v in self.verdicts]
-        parting = self.parting
-        values["first_beyond"] = parting.step if parting else None
-        values["first_quantity"] = parting.quantity if parting else None
+        first = self.first_difference
+        values["first_beyond"] = first.step if first else None
+        values["first_quantity"] = first.quantity if first else None
         return values
 
 
@@ -148,7 +148,7 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Whether every framework asked for walked the oracle's path, and it led somewhere."""
+        """Whether every row computed the oracle's numbers at every step, and the loss moved."""
         return self.moved and bool(self.others) and all(row.agree for row in self.rows)
 
     @property
@@ -164,23 +164,21 @@ class Comparison:
             return "not a comparison: the loss did not move"
         if self.agree:
             *names, last = [row.label for row in self.others]
-            all_names = f"{', '.join(names)} and {last} walk" if names else f"{last} walks"
-            return f"{all_names} the oracle's path, all {self.num_steps} steps of it"
+            all_names = f"{', '.join(names)} and {last} compute" if names else f"{last} computes"
+            return f"{all_names} the oracle's numbers at all {self.num_steps} steps"
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
 
     @property
     def hint(self) -> str:
-        """What to try when rows part in float32: rounding alone can part an unstable run."""
-        if self.spec.precision == "float64" or not any(row.parting for row in self.others):
+        """What to try when rows differ in float32: rounding alone can do that."""
+        if self.spec.precision == "float64" or not any(row.first_difference for row in self.others):
             return ""
         own = next((row for row in self.others if row.framework == self.oracle.framework), None)
-        if own is not None and own.parting is not None:
-            said = (
-                "numpy in float32 parts from itself in float64, so rounding alone can do this here"
-            )
+        if own is not None and own.first_difference is not None:
+            cause = "numpy in float32 differs from its float64, so rounding alone can do this here"
         else:
-            said = "in float32 rounding alone can part a run that is not stable"
-        return f"{said}: --precision float64 shows whether anything else differs"
+            cause = "in float32 rounding alone can make a run that is not stable differ"
+        return f"{cause}: --precision float64 shows whether anything else differs"
 
     @property
     def num_steps(self) -> int:
@@ -188,25 +186,21 @@ class Comparison:
 
     def show(self) -> None:
         """Print the table and the verdict."""
-        from lockstep.report.tables import print_comparison
+        from lockstep.report.results import show_comparison
 
-        print_comparison(self)
+        show_comparison(self)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, with figures, as one HTML file."""
-        from lockstep.report.comparison_page import write_comparison_page
+        from lockstep.report.results import report_comparison
 
-        return write_comparison_page(self, Path(path))
+        return report_comparison(self, path)
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-        from lockstep.report.comparison_figures import compare_figure
-        from lockstep.report.figures import save_figure
+        from lockstep.report.results import plot_comparison
 
-        figure = compare_figure(self)
-        if path is not None:
-            save_figure(figure, Path(path))
-        return figure
+        return plot_comparison(self, path)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read; a number that is not finite is text."""
@@ -230,13 +224,13 @@ class Comparison:
 
 
 def _complaint(row: Row) -> str:
-    parting = row.parting
+    first = row.first_difference
     if not row.ended:
         verb = "is " if row.status == "missing" else ""
         return f"{row.label} {verb}{row.status}"
-    if parting is None:
+    if first is None:
         return f"{row.label} was not judged"
-    when = "after" if parting.quantity == "parameters" else "at"
-    steps = f"{parting.step} steps" if when == "after" else f"step {parting.step}"
-    where = f" ({parting.where})" if "parameters" in parting.quantity else ""
-    return f"{row.label} parts ways {when} {steps}: {parting.quantity}{where}"
+    when = "after" if first.quantity == "parameters" else "at"
+    steps = f"{first.step} steps" if when == "after" else f"step {first.step}"
+    where = f" ({first.where})" if "parameters" in first.quantity else ""
+    return f"{row.label} differs {when} {steps}: {first.quantity}{where}"

@@ -1,4 +1,4 @@
-"""What a run leaves in the hands of whoever started it."""
+"""What a run returns: its history, its final state and how it ended."""
 
 from __future__ import annotations
 
@@ -63,12 +63,9 @@ class Result:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
-        from lockstep.report.figures import run_figure, save_figure
+        from lockstep.report.results import plot_result
 
-        figure = run_figure(self.history, title=f"{self.spec.name} in {self.spec.framework}")
-        if path is not None:
-            save_figure(figure, Path(path))
-        return figure
+        return plot_result(self, path)
 
     def generate(self, prefix: str, num: int) -> str:
         """The prefix and `num` more symbols from a language model."""

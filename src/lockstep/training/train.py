@@ -356,7 +356,7 @@ def _run(
         event_steps=audience.event_steps,
         collective=collective,
     )
-    if run.step < run.num_steps:  # an epoch that an earlier limit cut short goes on
+    if run.step < run.num_steps:  # an epoch that an earlier limit cut short continues
         run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)
     for callback in audience.callbacks:
         run.listeners.append(partial(_call_back, callback, run))

@@ -1,10 +1,9 @@
-"""Start one process for each device, hear what they tell, and put their parts together again."""
+"""Start one process for each device, receive what they report, and join their parts again."""
 
 from __future__ import annotations
 
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,15 @@ import numpy as np
 
 from lockstep.data import ExamplePlan, Examples, fashion_mnist
 from lockstep.errors import InputError, LockstepError, MissingError
+from lockstep.experiments import Progress, no_progress
 from lockstep.experiments.ways_to_split import holdings
-from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, file_name
+from lockstep.experiments.ways_to_split.question import (
+    LAYERS,
+    ONE,
+    Question,
+    file_name,
+    num_updates,
+)
 from lockstep.experiments.ways_to_split.results import (
     DeviceFacts,
     Results,
@@ -23,12 +29,11 @@ from lockstep.experiments.ways_to_split.results import (
     path_deviation,
     per_step,
 )
-from lockstep.experiments.ways_to_split.turns import num_updates
 from lockstep.frameworks import environments
 from lockstep.ops import Arrays
 from lockstep.processes.children import Command, Workers
 
-SILENCE = 120.0  # seconds in which every device must tell something
+SILENCE = 120.0  # seconds in which every device must report something
 TIMEOUT = 3600.0
 # glibc gives freed memory back to the system, and page faults for what is asked for anew take up to
 # half of a step, now of one way, now of another; with this it keeps what it has
@@ -36,21 +41,23 @@ KEEP_MEMORY = {"MALLOC_MMAP_THRESHOLD_": f"{32 << 20}", "MALLOC_TRIM_THRESHOLD_"
 KINDS = ("gradient", "weights")  # what devices leave in files
 MODULE = "lockstep.experiments.ways_to_split.ways.split_worker"
 
-Told = dict[str, list[dict[str, Any]]]  # by way, with the rank of who told it
-Progress = Callable[[str, int, int], None]  # what was done, how many steps are, of how many
+Message = dict[str, Any]  # what a device reports of one step, with its rank
+Messages = dict[str, list[Message]]  # by way
 
 
-def run(question: Question, progress: Progress = lambda what, done, total: None) -> Results:
+def run(question: Question, progress: Progress = no_progress) -> Results:
     """Every step of every way, in turns; one device alone among them."""
     python = environments.interpreter("torch")
     examples = load_examples(question)
     with tempfile.TemporaryDirectory(prefix="lockstep-") as name:
         folder = Path(name)
         _write_start(folder / "start.npz", question, examples)
-        told = _hear(question, folder, python, progress)
+        received = _receive(question, folder, python, progress)
         reference = {what: _parts(folder, what, ONE, question)[0] for what in KINDS}
-        ways = tuple(_facts(question, way, told[way], folder, reference) for way in _ways(question))
-    return Results(question, examples.origin, ways, _timeline(told.get(LAYERS, [])))
+        ways = tuple(
+            _facts(question, way, received[way], folder, reference) for way in _ways(question)
+        )
+    return Results(question, examples.origin, ways, _timeline(received.get(LAYERS, [])))
 
 
 def _ways(question: Question) -> tuple[str, ...]:
@@ -94,10 +101,10 @@ def _write_start(path: Path, question: Question, examples: Examples) -> None:
     np.savez(path, rows=places.reshape(rows.shape), **start)
 
 
-# --- what they tell -------------------------------------------------------------------------------
+# --- what they report -----------------------------------------------------------------------------
 
 
-def _hear(question: Question, folder: Path, python: str, progress: Progress) -> Told:
+def _receive(question: Question, folder: Path, python: str, progress: Progress) -> Messages:
     job = {
         "world_size": question.devices,
         "folder": str(folder),
@@ -118,40 +125,38 @@ def _hear(question: Question, folder: Path, python: str, progress: Progress) -> 
         )
         for rank in range(question.devices)
     ]
-    told: Told = defaultdict(list)
+    received: Messages = defaultdict(list)
     done, total = 0, len(_ways(question)) * num_updates(question.steps)
     with Workers(commands, folder) as workers:
         for rank, message in workers.messages(SILENCE, TIMEOUT):
             if "way" not in message:
                 continue
-            told[message["way"]].append({"rank": rank, **message})
+            received[message["way"]].append({"rank": rank, **message})
             if rank == 0:
                 done += 1
-                progress(message["way"], done, total)
-    return told
+                progress(done / total, message["way"])
+    return received
 
 
 def _facts(
     question: Question,
     way: str,
-    told: list[dict[str, Any]],
+    messages: list[Message],
     folder: Path,
     reference: dict[str, Arrays],
 ) -> WayFacts:
     ranks = _ranks(question, way)
-    told = [message for message in told if message["rank"] in ranks]
-    steps = {what: per_step(told, question.steps, what) for what in ("seconds", "loss")}
+    messages = [message for message in messages if message["rank"] in ranks]
+    steps = {what: per_step(messages, question.steps, what) for what in ("seconds", "loss")}
     if any(len(row) != len(ranks) for row in steps["seconds"]):
-        raise LockstepError(f"way = {way!r}: not every device told of every step.")
+        raise LockstepError(f"way = {way!r}: not every device reported every step.")
     found = {what: _parts(folder, what, way, question) for what in KINDS}
     first, last = (reference[what] for what in KINDS)
     return WayFacts(
         way,
         tuple(max(row) for row in steps["seconds"]),
         tuple(sum(row) for row in steps["loss"]),
-        tuple(
-            _device(question, way, rank, [m for m in told if m["rank"] == rank]) for rank in ranks
-        ),
+        tuple(_device(question, way, rank, messages) for rank in ranks),
         max(largest_deviation(gradient, first) for gradient in found["gradient"]),
         max(path_deviation(weights, last) for weights in found["weights"]),
         found["gradient"][0],
@@ -159,17 +164,18 @@ def _facts(
 
 
 def _ranks(question: Question, way: str) -> range:
-    """Who has a part in it: beside one device alone the others do nothing, and their time is not
-    its time."""
+    """The devices with a part in it: beside one device alone the others do nothing, and their time
+    is not its time."""
     return range(1 if way == ONE else question.devices)
 
 
-def _device(question: Question, way: str, rank: int, told: list[dict[str, Any]]) -> DeviceFacts:
-    timed = [message for message in told if message["repeat"] >= 0]
+def _device(question: Question, way: str, rank: int, messages: list[Message]) -> DeviceFacts:
+    messages = [message for message in messages if message["rank"] == rank]
+    timed = [message for message in messages if message["repeat"] >= 0]
     return DeviceFacts(
         holdings.words(question, way, rank),
         holdings.num_parameters(question, way, rank),
-        max(message.get("activations", 0) for message in told),
+        max(message.get("activations", 0) for message in messages),
         max(message["sent"] for message in timed),
         max(message["messages"] for message in timed),
         tuple(message["seconds"] - message["waited"] for message in timed),
@@ -185,16 +191,16 @@ def _parts(folder: Path, what: str, way: str, question: Question) -> list[Arrays
     return holdings.join(question, way, found)
 
 
-def _timeline(told: list[dict[str, Any]]) -> tuple[Work, ...]:
+def _timeline(messages: list[Message]) -> tuple[Work, ...]:
     """The step whose time is the median of the pipeline's, or the next shorter one."""
     longest: dict[int, float] = {}
-    for message in told:
+    for message in messages:
         if (repeat := message["repeat"]) >= 0:
             longest[repeat] = max(longest.get(repeat, 0.0), message["seconds"])
     if not longest:
         return ()
     chosen = sorted(longest, key=lambda repeat: longest[repeat])[(len(longest) - 1) // 2]
-    messages = [message for message in told if message["repeat"] == chosen]
+    messages = [message for message in messages if message["repeat"] == chosen]
     start = min(message["begin"] for message in messages)
     return tuple(
         Work(message["rank"], direction, index, begin - start, end - start)

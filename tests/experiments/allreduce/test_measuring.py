@@ -12,19 +12,18 @@ import pytest
 
 from lockstep.cli import main
 from lockstep.errors import InputError, LockstepError
-from lockstep.experiments.allreduce import benchmark, local_timing
+from lockstep.experiments.allreduce import measuring
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS, ring
-from lockstep.experiments.allreduce.benchmark import run_bench
-from lockstep.experiments.allreduce.calibration import PROBES
-from lockstep.experiments.allreduce.cost import Link, predict
-from lockstep.experiments.allreduce.measurements import Bench, Results, Times, known_algorithms
-from lockstep.experiments.allreduce.timing import check_sum, initial_values, turns
+from lockstep.experiments.allreduce.cost import PROBES, Link, predict
+from lockstep.experiments.allreduce.measuring import Results, Times, run
+from lockstep.experiments.allreduce.question import Question, known_algorithms
+from lockstep.experiments.allreduce.timing import check_sum, initial_values, time_threads, turns
 from lockstep.experiments.allreduce.transfers import make_plan
 
 
 def check_rows(results: Results) -> None:
     """One row for each of what was asked, in order, with the counts of its plan."""
-    bench = results.bench
+    bench = results.question
     asked = [(s, k, a) for s in bench.sizes for k in bench.devices for a in bench.algorithms]
     assert [(row.size, row.devices, row.algorithm) for row in results.rows] == asked
     for row in results.rows:
@@ -40,35 +39,36 @@ def check_rows(results: Results) -> None:
 
 
 def test_local() -> None:
-    told: list[tuple[int, int]] = []
-    bench = Bench((400, 4004), (1, 3), tuple(ALGORITHMS), "local", repeats=3)
-    results = run_bench(bench, lambda what, done, total: told.append((done, total)))
+    reported: list[float] = []
+    bench = Question((400, 4004), (1, 3), tuple(ALGORITHMS), "local", repeats=3)
+    results = run(bench, lambda share, what: reported.append(share))
     check_rows(results)
     assert set(results.links) == {3}
     assert results.links[3].latency > 0
-    assert told == [(i + 1, len(told)) for i in range(len(told))]  # to the end, no further
+    count = len(reported)
+    assert reported == [(i + 1) / count for i in range(count)]  # to the end, no further
 
 
 def test_processes_and_engines() -> None:
     pytest.importorskip("torch")
     pytest.importorskip("jax")
-    bench = Bench((40_000,), (2,), ("ring", "gloo", "xla"), repeats=2)
-    check_rows(run_bench(bench))
+    bench = Question((40_000,), (2,), ("ring", "gloo", "xla"), repeats=2)
+    check_rows(run(bench))
 
 
 def test_a_link_is_part_of_the_prediction(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers that took as long as a known link: 64 MB behind 10 Gbit, two devices, no latency."""
     link = Link(latency=0.0, bandwidth=4e9)
 
-    def tell(bench: Bench, devices: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    def report(bench: Question, devices: int) -> Iterator[tuple[int, dict[str, Any]]]:
         for name, probe in PROBES.items():
             seconds = predict(probe.plan(devices, probe.length), 4, link)
             yield 0, message(name, probe.length, seconds)
         yield 0, message("ring", 16_000_000, 0.06)
 
-    monkeypatch.setattr(benchmark, "_own", tell)
-    bench = Bench((64_000_000,), (2,), ("ring",), repeats=1, bandwidth=1.25e9)
-    (row,) = run_bench(bench).rows
+    monkeypatch.setattr(measuring, "_own", report)
+    bench = Question((64_000_000,), (2,), ("ring",), repeats=1, bandwidth=1.25e9)
+    (row,) = run(bench).rows
     assert row.predicted == pytest.approx(2 * 32e6 / 1.25e9, rel=1e-3)
 
 
@@ -79,12 +79,12 @@ def message(
     return {"algorithm": name, "length": length, **facts}
 
 
-def test_a_wrong_sum_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_sum_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     """A ring that stops half-way: device 0 has the sum of its second half only."""
     half = ring(2, 4).rounds[:1]
     monkeypatch.setitem(ALGORITHMS, "ring", lambda k, n: make_plan(k, n, half))
     with pytest.raises(LockstepError, match=r"algorithm = 'ring': element 0 is 0\.0, not 1\.0"):
-        list(local_timing.messages(2, [(4, ["ring"])], 1))
+        list(time_threads(2, [(4, ["ring"])], 1))
 
 
 def test_check_sum_finds_one_wrong_element() -> None:
@@ -140,14 +140,15 @@ def test_the_slowest_device_counts_and_warm_ups_do_not() -> None:
 )
 def test_mistakes(argv: str, expected: str, capsys: pytest.CaptureFixture[str]) -> None:
     extra = ["--algorithms", "gloo,xla"] if argv == "--bandwidth 10" else []
-    assert main(["bench", "allreduce", *argv.split(), *extra]) == 2
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err.startswith(f"lockstep: {expected}")
-    assert err.count("\n") == 1
+    for command in ("bench", "experiment"):
+        assert main([command, "allreduce", *argv.split(), *extra]) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith(f"lockstep: {expected}")
+        assert err.count("\n") == 1
 
 
-def test_what_is_missing_is_told(
+def test_what_is_left_out_is_said(
     hide: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     hide("torch", "jax")
@@ -192,11 +193,11 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_the_defaults_are_the_issues() -> None:
-    bench = Bench()
+    bench = Question()
     assert bench.sizes == (10**6, 64 * 10**6)
     assert bench.devices == (2, 4, 8)
     assert bench.bandwidth == math.inf
     assert known_algorithms("processes") == [*ALGORITHMS, "gloo", "xla"]
     with pytest.raises(InputError, match="cannot hold back one process"):
-        Bench(transport="local", bandwidth=1e9)
-    assert benchmark.SILENCE < benchmark.TIMEOUT
+        Question(transport="local", bandwidth=1e9)
+    assert measuring.SILENCE < measuring.TIMEOUT

@@ -1,8 +1,8 @@
-"""LeNet on two processes of one thread each: Lockstep's, as the chapter trains on two devices, and
-two that have nothing to do with each other.
+"""LeNet on two processes of one thread each: Lockstep's data parallelism, the chapter's scheme for
+two devices, and two independent runs.
 
-A contender's own process is rank 0 and starts rank 1: `python -m benchmarks.pairs NAME STORE`. Both
-wait at a barrier for every round.
+A contender is rank 0 and starts rank 1 (`python -m benchmarks.two_processes NAME STORE`);
+both wait at a barrier before and after every round.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import torch
 import torch.distributed as dist
 
 from benchmarks.contenders import IMAGES, Round, lenet, repeated, trained
-from benchmarks.plain import LENETS, plain_images, update
+from benchmarks.plain_loops import LENETS, plain_images, update
 from lockstep.frameworks import registry
 from lockstep.processes.ranks import Rank
 from lockstep.processes.splitting import shard_slices
@@ -31,21 +31,21 @@ LR = 0.1
 
 
 def lockstep(pooling: str) -> Round:
-    """Two processes of Lockstep's own."""
+    """Lockstep's own data parallelism."""
     return trained(replace(lenet("torch", pooling), devices=2), 1)
 
 
 def apart(pooling: str) -> Round:
-    """Each trains alone, on half of the images in batches of half the size: what the machine would
-    give if an exchange cost nothing and nobody waited."""
+    """Each process trains alone, on half of the images in batches of half the size: the speed that
+    the machine would have if the exchange were free and no process waited."""
     spec = lenet("torch", pooling)
     half = replace(spec.data, max_examples=IMAGES // 2)  # type: ignore[type-var]
     return trained(replace(spec, data=half, batch_size=BATCH_SIZE // 2), 1)
 
 
 def chapter(pooling: str) -> Round:
-    """As the chapter: every parameter's gradient goes to the first device, is added there and goes
-    back, one parameter after another; every device updates its own copy."""
+    """The chapter's scheme: one parameter after another, the gradient goes to the first device, is
+    added there and goes back; every device updates its own copy."""
     rank = dist.get_rank()
     data = assemble(lenet("torch")).splits["train"]
     pixels, labels = plain_images(data["x"], data["y"])
@@ -84,12 +84,12 @@ PAIRS: dict[str, Callable[[], Round]] = {
 }
 
 
-def pair(name: str) -> Round:
-    """Rank 0 of a pair, which it starts."""
+def start_pair(name: str) -> Round:
+    """Starts rank 1 and returns the rounds of rank 0, this process."""
     folder = tempfile.mkdtemp(prefix="lockstep-pair-")
     store = str(Path(folder) / "store")
-    other = subprocess.Popen([sys.executable, "-m", "benchmarks.pairs", name, store])
-    own = _joined(0, store, name)
+    other = subprocess.Popen([sys.executable, "-m", "benchmarks.two_processes", name, store])
+    own = _join(0, store, name)
 
     def round_() -> tuple[float, int]:
         if other.poll() is not None:
@@ -103,7 +103,7 @@ def pair(name: str) -> Round:
     return round_
 
 
-def _joined(rank: int, store: str, name: str) -> Round:
+def _join(rank: int, store: str, name: str) -> Round:
     place = Rank(rank, 2, rank, 2, store=store)
     os.environ |= place.variables()
     registry.get("torch").join(place)  # type: ignore[attr-defined]
@@ -112,8 +112,8 @@ def _joined(rank: int, store: str, name: str) -> Round:
 
 
 def _serve(name: str, store: str) -> None:
-    """Rank 1: a round whenever rank 0 has one, until it is gone."""
-    own = _joined(1, store, name)
+    """Rank 1: one round for each of rank 0, until rank 0 ends."""
+    own = _join(1, store, name)
     while True:
         try:
             dist.barrier()

@@ -1,4 +1,4 @@
-"""Whole commands of a run with millions of short steps: what its folder costs beside its steps."""
+"""A run of millions of short steps as a whole command: the cost of its folder beside its steps."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ class Figures:
         return self.whole / (self.start + self.steps)
 
 
-def time_log(rounds: int) -> Figures:
-    """Medians of some rounds, the commands in turn."""
+def time_long_run(rounds: int) -> Figures:
+    """Medians over the rounds; a round runs each command once."""
     found = [_round() for _ in range(rounds)]
     names = Figures.__dataclass_fields__
     return Figures(*(statistics.median(getattr(f, name) for f in found) for name in names))
@@ -43,10 +43,10 @@ def _round() -> Figures:
     with tempfile.TemporaryDirectory(prefix="lockstep-") as folder:
         train, long = ["train", *RUN, "--json"], ["--epochs", str(EPOCHS)]
         start, _ = _lockstep(folder, *train, "--epochs", "1", "--out", "start")
-        whole, told = _lockstep(folder, *train, *long, "--out", "run")
+        whole, printed = _lockstep(folder, *train, *long, "--out", "run")
         plain, _ = _lockstep(folder, *train, *long, "--evaluate", "", "--out", "plain")
         show, _ = _lockstep(folder, "show", "run", "--json")
-        return Figures(whole, json.loads(told)["seconds"], start, plain, show)
+        return Figures(whole, json.loads(printed)["seconds"], start, plain, show)
 
 
 def _lockstep(folder: str, *words: str) -> tuple[float, str]:

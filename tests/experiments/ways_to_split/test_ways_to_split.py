@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lockstep.errors import InputError, MissingError
-from lockstep.experiments.ways_to_split import measured as running
+from lockstep.experiments.ways_to_split import measuring
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, WITHIN, Question
 
 from .asking import answer, oracle, question
@@ -191,16 +191,16 @@ def test_times_and_the_pipelines_hours(asked: Question) -> None:
 
 def test_the_time_of_one_device_alone_is_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """The others have nothing to do then, which takes them long on a busy machine."""
-    hear = running._hear
+    receive = measuring._receive
 
-    def with_a_late_device(*given: Any) -> running.Told:
-        told = hear(*given)
-        for message in told[ONE]:
+    def with_a_late_device(*given: Any) -> measuring.Messages:
+        received = receive(*given)
+        for message in received[ONE]:
             message["seconds"] += 1000 * message["rank"]
-        return told
+        return received
 
-    monkeypatch.setattr(running, "_hear", with_a_late_device)
-    alone = running.run(question(2, "max", 4, 2))[ONE]
+    monkeypatch.setattr(measuring, "_receive", with_a_late_device)
+    alone = measuring.run(question(2, "max", 4, 2))[ONE]
     assert max(alone.seconds) < 1000
     assert alone.idle == 0
 
@@ -217,11 +217,11 @@ def test_without_real_images_they_are_generated_and_said_to_be(
         asked_of.append(remote)
         raise MissingError("fashion-mnist is not here", "Fetch it.")
 
-    monkeypatch.setattr(running.fashion_mnist, "load", nowhere)
-    assert running.load_examples(Question()).origin.generated
-    assert running.load_examples(Question(data="generated")).origin.generated
+    monkeypatch.setattr(measuring.fashion_mnist, "load", nowhere)
+    assert measuring.load_examples(Question()).origin.generated
+    assert measuring.load_examples(Question(data="generated")).origin.generated
     with pytest.raises(MissingError, match="Fetch it"):
-        running.load_examples(Question(data="real"))
+        measuring.load_examples(Question(data="real"))
     assert asked_of == [False, True]  # what was not asked for is not fetched from elsewhere
 
 

@@ -1,5 +1,5 @@
-"""Training loops written plainly in PyTorch, as a reader of the chapters would: a DataLoader, one
-update per parameter, and the loss read out at every step. What Lockstep is measured against."""
+"""Plain training loops in PyTorch, as a reader of the chapters would write them: a DataLoader, one
+update per parameter, the loss read at every step. Lockstep is measured against them."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def airfoil(x: np.ndarray, y: np.ndarray, batch_size: int, lr: float) -> Epoch:
 
 
 def plain_images(images: np.ndarray, labels: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
-    """The images in memory as floats, (N, 1, 28, 28), and their labels."""
+    """The images as floats (N, 1, 28, 28) and their labels, as tensors."""
     pixels = torch.tensor(images).to(torch.float32).div(255).unsqueeze(1)
     return pixels, torch.tensor(labels).to(torch.int64)
 
 
 def lenet_max() -> nn.Module:
-    """LeNet with max-pooling, of the chapter on schedules."""
+    """LeNet with max-pooling, from the chapter on schedules."""
     return nn.Sequential(
         nn.Conv2d(1, 6, kernel_size=5, padding=2),
         nn.ReLU(),
@@ -54,7 +54,7 @@ def lenet_max() -> nn.Module:
 
 
 def lenet_avg() -> nn.Module:
-    """LeNet with average-pooling, of the chapter on several devices."""
+    """LeNet with average-pooling, from the chapter on several devices."""
     return nn.Sequential(
         nn.Conv2d(1, 20, kernel_size=3),
         nn.ReLU(),
@@ -93,7 +93,7 @@ def lenet(
 
 
 def gru_scratch(windows: list[np.ndarray], vocab_size: int, num_hiddens: int, lr: float) -> Epoch:
-    """The GRU written out gate by gate; windows are (B, T + 1) symbols, state carried over."""
+    """The GRU gate by gate; windows are (B, T + 1) symbols, the state is carried over."""
 
     def three() -> list[torch.Tensor]:
         return [

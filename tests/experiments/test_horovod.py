@@ -10,19 +10,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
+from lockstep.experiments import horovod
 from lockstep.experiments.allreduce.cost import Link
-from lockstep.experiments.scaling.fitted import fitted, foretold, others
-from lockstep.experiments.scaling.overlap import AFTER, DURING
-from lockstep.experiments.scaling.published import (
-    LAYERS,
+from lockstep.experiments.horovod import (
     PUBLISHED,
     ROCE,
-    Figure,
+    Published,
+    fitted,
+    others,
     predicted,
-    profile_of,
+    predicted_by_others,
 )
+from lockstep.experiments.scaling.architectures import LAYERS, profile_of
+from lockstep.experiments.scaling.overlap import AFTER, DURING
 
 RDMA = [figure for figure in PUBLISHED if figure.bandwidth == ROCE]
 VGG_512 = next(figure for figure in RDMA if (figure.model, figure.devices) == ("vgg-16", 512))
@@ -63,21 +66,21 @@ def test_published_figures_are_as_published() -> None:
 
 
 @pytest.mark.parametrize("figure", RDMA, **named)
-def test_published_efficiency_lies_between_no_overlap_and_all_of_it(figure: Figure) -> None:
+def test_published_efficiency_lies_between_no_overlap_and_all_of_it(figure: Published) -> None:
     row = predicted(figure)
     assert row.efficiency(AFTER) < figure.efficiency < row.efficiency(DURING)
 
 
 @pytest.mark.parametrize("figure", RDMA, **named)
-def test_within_eight_points_at_full_rate(figure: Figure) -> None:
+def test_within_eight_points_at_full_rate(figure: Published) -> None:
     """All but VGG-16 on 512: its exchange is the longest, and no link reaches its full rate."""
     miss = predicted(figure).efficiency(DURING) - figure.efficiency
     assert miss == pytest.approx(0.23, abs=0.005) if figure == VGG_512 else abs(miss) < 0.08
 
 
 @pytest.mark.parametrize("figure", RDMA, **named)
-def test_within_five_points_of_what_the_others_say(figure: Figure) -> None:
-    row = foretold(figure)
+def test_within_five_points_of_what_the_others_say(figure: Published) -> None:
+    row = predicted_by_others(figure)
     assert row is not None
     assert abs(row.efficiency(DURING) - figure.efficiency) < 0.05
 
@@ -95,7 +98,9 @@ def test_the_link_of_made_up_figures_is_found_again() -> None:
 
 
 def test_two_others_are_too_few() -> None:
-    assert all(foretold(figure) is None for figure in PUBLISHED if figure.bandwidth != ROCE)
+    assert all(
+        predicted_by_others(figure) is None for figure in PUBLISHED if figure.bandwidth != ROCE
+    )
 
 
 def test_what_is_missing_grows_with_the_devices() -> None:
@@ -105,3 +110,15 @@ def test_what_is_missing_grows_with_the_devices() -> None:
     published = [64 / f.images_per_second / f.efficiency for f in (few, many)]
     assert published[1] - published[0] == pytest.approx(0.147, abs=0.002)
     assert predicted(many).exchange - predicted(few).exchange == pytest.approx(0.041, abs=0.002)
+
+
+def test_the_figure_has_a_bar_for_each_and_both_predictions() -> None:
+    pytest.importorskip("matplotlib")
+    found = horovod.run(horovod.Question())
+    (axes,) = horovod.figure(found).axes
+    widths = [bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
+    np.testing.assert_allclose(widths, [100 * figure.efficiency for figure in PUBLISHED])
+    nominal, by_others = axes.lines
+    expected = [100 * predicted(figure).efficiency(DURING) for figure in PUBLISHED]
+    np.testing.assert_allclose(np.asarray(nominal.get_xdata()), expected)
+    assert len(np.asarray(by_others.get_xdata())) == len(RDMA)  # the others have none

@@ -1,4 +1,4 @@
-"""Times contenders in turn, each in its own process, and gives their medians with spread."""
+"""Times contenders in turn, each in its own process; returns medians with their spread."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ TIMEOUT = 600.0  # for one round, set-up and compilation included
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds per epoch: median and the middle half of the rounds."""
+    """Seconds per epoch: the median of the rounds, and the quartiles as its spread."""
 
     median: float
     low: float
     high: float
 
 
-def time_side_by_side(names: list[str], rounds: int) -> dict[str, Timing]:
-    """Rounds in turn: a, b, c, a, b, c ... The first round of each warms up and is left out."""
+def time_in_turn(names: list[str], rounds: int) -> dict[str, Timing]:
+    """Rounds in turn: a, b, c, a, b, c ... The first round of each is a warm-up and not counted."""
     workers = {name: _Worker(name) for name in names}
     try:
         for worker in workers.values():
@@ -41,11 +41,11 @@ def _timing(values: list[float]) -> Timing:
 
 
 class _Worker:
-    """A contender's process; it works only when asked for a round."""
+    """A contender's process. It computes one round for each line on its standard input."""
 
     def __init__(self, name: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "benchmarks.side_by_side", name],
+            [sys.executable, "-m", "benchmarks.rounds", name],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -59,7 +59,7 @@ class _Worker:
         self._process.stdin.flush()
         line = self._process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._name} ended: see its error above")
+            raise RuntimeError(f"{self._name} failed: see its error above")
         return float(line)
 
     def close(self) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from lockstep.experiments.ways_to_split.division import weight_parts
-from lockstep.experiments.ways_to_split.layer_shapes import layer_shapes
-from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages, stages
-from lockstep.experiments.ways_to_split.turns import BLOCK, num_updates, turns
+from lockstep.experiments.ways_to_split.division import layer_shapes, weight_parts
+from lockstep.experiments.ways_to_split.holdings import stages
+from lockstep.experiments.ways_to_split.question import BLOCK, num_updates, turns
+from lockstep.experiments.ways_to_split.results import bubble, bubble_of_stages
 from lockstep.models.lenet import LeNetModel
 
 

@@ -10,7 +10,7 @@ pytest.importorskip("matplotlib")
 from matplotlib.patches import Rectangle
 
 from lockstep.data.examples import Origin
-from lockstep.experiments.ways_to_split.figures import split_figure
+from lockstep.experiments import ways_to_split
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, Question
 from lockstep.experiments.ways_to_split.results import DeviceFacts, Results, WayFacts, Work
 
@@ -35,7 +35,7 @@ def widths(axes: object) -> list[float]:
 
 
 def test_bars(results: Results) -> None:
-    figure = split_figure(results)
+    figure = ways_to_split.figure(results)
     time, sent, held, timeline = figure.axes
     np.testing.assert_allclose(widths(time), [8.0, 5.0, 6.0])
     spreads = [line.get_xdata() for line in time.lines]
@@ -51,7 +51,7 @@ def test_bars(results: Results) -> None:
 
 def test_no_pipeline_no_hours(results: Results) -> None:
     without = Results(results.question, results.origin, results.ways[:2])
-    assert len(split_figure(without).axes) == 3
+    assert len(ways_to_split.figure(without).axes) == 3
 
 
 def test_idle_and_bubble(results: Results) -> None:

@@ -1,8 +1,5 @@
-"""Models whose scaling others have published, to hold `model.py` against.
-
-Horovod's own benchmarks (https://github.com/horovod/horovod: README.md of September and October
-2017 with the times of one GPU, docs/benchmarks.rst of 2018 for 512): servers of 4 Pascal GPUs, 64
-images each, NCCL's ring. Layers are counted here from the architectures.
+"""Models whose time on one GPU others have published, layer by layer: Inception V3, ResNet-101 and
+VGG-16. Layers are counted here from the architectures; see `experiments/horovod.py` for the times.
 """
 
 from __future__ import annotations
@@ -11,14 +8,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from lockstep.experiments.allreduce.cost import Hosts, Link
-from lockstep.experiments.scaling.model import Network, Profile, Row, estimate
-from lockstep.experiments.scaling.overlap import WAYS, Piece, Way
+from lockstep.experiments.scaling.model import Profile
+from lockstep.experiments.scaling.overlap import Piece
 
 BATCH_SIZE = 64
-FUSION = 64 * 2**20  # Horovod's fusion buffer, HOROVOD_FUSION_THRESHOLD's default
-LATENCY = 5e-6  # assumed: a message between GPUs; it is not published
-INNER = 12e9  # assumed: PCIe 3 x16, as measured on such machines; ideally 15.75e9
+# images per second of one Pascal GPU, from Horovod's README of 2017
+ONE_GPU = {"inception-v3": 134.4, "resnet-101": 119.4, "vgg-16": 130.9}
 
 
 @dataclass(frozen=True)
@@ -28,38 +23,6 @@ class Layer:
     name: str
     length: int
     products: int
-
-
-@dataclass(frozen=True)
-class Figure:
-    """What was published: so many images per second on one GPU, such an efficiency on k."""
-
-    model: str
-    devices: int
-    bandwidth: float  # bytes per second, of a server
-    images_per_second: float
-    efficiency: float
-    setting: str
-
-
-ROCE, TCP = 25e9 / 8, 40e9 / 8
-SMALL, LARGE, PLAIN = (
-    "4 servers, 25 Gbit RoCE",
-    "128 servers, 25 Gbit RoCE",
-    "16 servers, 40 Gbit TCP",
-)
-PUBLISHED = (
-    Figure("inception-v3", 16, ROCE, 134.4, 2022.6 / 134.4 / 16, SMALL),
-    Figure("resnet-101", 16, ROCE, 119.4, 1746.2 / 119.4 / 16, SMALL),
-    Figure("vgg-16", 16, ROCE, 130.9, 1787.4 / 130.9 / 16, SMALL),
-    Figure("inception-v3", 64, TCP, 148.8, 7932.1 / 148.8 / 64, PLAIN),
-    Figure("resnet-101", 64, TCP, 136.0, 7741.6 / 136.0 / 64, PLAIN),
-    Figure("vgg-16", 64, TCP, 149.6, 6084.2 / 149.6 / 64, PLAIN),
-    # the time of one GPU is not published with these: that of the same GPUs on 4 servers
-    Figure("inception-v3", 512, ROCE, 134.4, 0.90, LARGE),
-    Figure("resnet-101", 512, ROCE, 119.4, 0.90, LARGE),
-    Figure("vgg-16", 512, ROCE, 130.9, 0.68, LARGE),
-)
 
 
 @cache
@@ -74,20 +37,6 @@ def profile_of(model: str, images_per_second: float) -> Profile:
     return Profile(model, BATCH_SIZE, {BATCH_SIZE: BATCH_SIZE / images_per_second}, _pieces(layers))
 
 
-def predicted(figure: Figure, link: Link | None = None, ways: Sequence[Way] = WAYS) -> Row:
-    """What the model says of a published figure; a link that is not given has its full rate.
-
-    >>> from lockstep.experiments.scaling.overlap import DURING
-    >>> row = predicted(PUBLISHED[0])
-    >>> round(row.efficiency(DURING), 2)
-    0.97
-    """
-    link = link or Link(LATENCY, figure.bandwidth)
-    network = Network(link, Hosts(4, INNER), FUSION)
-    profile = profile_of(figure.model, figure.images_per_second)
-    return estimate(profile, [figure.devices], ["ring"], network, ["weak"], ways)[0]
-
-
 def _pieces(layers: Sequence[Layer]) -> tuple[Piece, ...]:
     """The gradient of every layer, last layer first, complete when its products are done."""
     total, done, pieces = sum(layer.products for layer in layers), 0, []
@@ -97,7 +46,7 @@ def _pieces(layers: Sequence[Layer]) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-# --- architectures, in forward order --------------------------------------------------------------
+# --- in forward order -----------------------------------------------------------------------------
 
 
 def _conv(name: str, kernel: tuple[int, int], inputs: int, outputs: int, side: int) -> Layer:

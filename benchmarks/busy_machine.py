@@ -1,4 +1,4 @@
-"""A run beside other work: its seconds in steps while one or two processes keep the cores busy."""
+"""The seconds that a run spends in steps while one or two other processes keep the cores busy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ import lockstep as ls
 spec = ls.recipes.fashion_lenet(framework={framework!r}, max_steps={steps}, evaluate=())
 print("seconds", ls.train(spec).history.seconds)
 """
-# how libgomp's threads wait unless something is set: what a run had before the short spin
-UNSET = {"GOMP_SPINCOUNT": "300000"}
+# libgomp's default, which Lockstep replaces by a shorter spin
+LONG_SPIN = {"GOMP_SPINCOUNT": "300000"}
 
 
 @contextmanager
-def busy(count: int) -> Iterator[None]:
-    """So many processes that only count, ended at the end."""
+def busy_processes(count: int) -> Iterator[None]:
+    """`count` processes that compute without a pause, ended with the context."""
     others = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield
@@ -32,11 +32,11 @@ def busy(count: int) -> Iterator[None]:
 
 
 def seconds_in_steps(framework: str, others: int, variables: dict[str, str]) -> float:
-    """LeNet's first steps in a new process, beside `others` busy ones."""
+    """LeNet's first steps in a new process, while `others` processes are busy."""
     code = CODE.format(framework=framework, steps=STEPS)
     names = ("OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
     own = {name: value for name, value in os.environ.items() if name not in names}
-    with busy(others):
+    with busy_processes(others):
         done = subprocess.run(
             [sys.executable, "-c", code],
             env=own | variables,
@@ -48,13 +48,13 @@ def seconds_in_steps(framework: str, others: int, variables: dict[str, str]) -> 
     return float(done.stdout.split("seconds")[-1])
 
 
-def time_beside(framework: str, rounds: int) -> dict[str, float]:
-    """Medians: alone, beside one and two busy processes, and alone with the library's own wait."""
+def time_on_busy_machine(framework: str, rounds: int) -> dict[str, float]:
+    """Medians: alone, beside one and two busy processes, and alone with libgomp's default spin."""
     cases: dict[str, tuple[int, dict[str, str]]] = {
         "alone": (0, {}),
         "one": (1, {}),
         "two": (2, {}),
-        "alone, long spin": (0, UNSET),
+        "alone, long spin": (0, LONG_SPIN),
     }
     found: dict[str, list[float]] = {name: [] for name in cases}
     for _ in range(rounds):
@@ -65,5 +65,5 @@ def time_beside(framework: str, rounds: int) -> dict[str, float]:
 
 if __name__ == "__main__":  # a row for each framework, for docs/results.md
     for name in sys.argv[1:]:
-        times = time_beside(name, rounds=3)
+        times = time_on_busy_machine(name, rounds=3)
         print(name, *(f"{case}: {seconds:.2f} s" for case, seconds in times.items()), sep="  ")
