@@ -111,7 +111,7 @@ def test_help_takes_less_than_half_a_second() -> None:
 
 # left to right; a room imports only from rooms on its left
 ORDER = (
-    "errors", "extensions", "files", "trees", "showing", "schedules", "spec", "ops",
+    "errors", "checks", "extensions", "files", "trees", "showing", "schedules", "spec", "ops",
     "array_files", "contract", "recipes", "data", "models", "optimizers", "task", "processes",
     "frameworks", "training", "comparison", "report", "experiments", "cli",
 )  # fmt: skip

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 RUN = "a run's folder, its name below runs/, or a unique beginning of that"
 
-# options that came later than their neighbours: they take no abbreviation from those
-_RARE = ("name", "model", "fused", "evaluate", "evaluate_epochs", "checkpoint_steps", "threads")
 _PARTS = ("data", "model", "optimizer", "schedule")  # fields with fields of their own
 _LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 
@@ -72,7 +70,7 @@ def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = 
         name = f"--{item.name.replace('_', '-')}"
         letters = _LETTERS.get(hints[item.name], "TEXT")
         action = group.add_argument(name, metavar=letters, help=item.metadata["help"])
-        action.rare = item.name in _RARE  # type: ignore[attr-defined]
+        action.rare = item.metadata["rare"]  # type: ignore[attr-defined]
     group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
     if "devices" not in without:
         _add_scaling_options(group)
@@ -161,12 +159,12 @@ def described(run: str, **fields: Any) -> RunSpec:
     """The spec of a recipe (with `fields`), or of a TOML or JSON file. Where neither names a
     framework it is the fastest."""
     from lockstep import recipes
-    from lockstep.spec import RunSpec, convert
+    from lockstep.spec import RunSpec, document
 
     unnamed = {"framework": "fastest"}
     if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
         return recipes.get(run, **(unnamed | fields))
-    return RunSpec.from_dict(unnamed | convert.read(Path(run)))
+    return RunSpec.from_dict(unnamed | document.read(Path(run)))
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
