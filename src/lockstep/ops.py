@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from lockstep.errors import InputError
+from lockstep.extensions import Registry
 
 Array = Any  # one of Ops: what it can do is in the contract below
 Arrays = dict[str, np.ndarray]
@@ -184,7 +185,7 @@ class Kernels(Ops, Protocol):
     def flip(self, x: Any, axis: int) -> Any: ...
 
 
-_added: dict[str, Callable[..., Array]] = {}
+_ADDED: Registry[Callable[..., Array]] = Registry("op")
 _TAKEN = {*vars(Ops), *vars(Kernels), *Ops.__annotations__}
 _TAKEN |= {"array_type", "kernels", "ones", "wrap"}  # ContractOps has them beside these
 
@@ -196,16 +197,16 @@ def add(name: str, function: Callable[..., Array]) -> None:
 
     >>> add("swish", lambda ops, x: x * ops.sigmoid(x))
     """
-    if not name.isidentifier() or name.startswith("_"):
+    if not isinstance(name, str) or not name.isidentifier():
         raise InputError("op", name, "cannot be a name", "Use letters, digits and underscores.")
     if name in _TAKEN:
         raise InputError("op", name, "is one of Ops already", "Choose another name.")
-    _added[name] = function
+    _ADDED.add(name, function)
 
 
 def added(name: str) -> Callable[..., Array] | None:
     """The function of an operation that was added, None if there is none of that name."""
-    return _added.get(name)
+    return _ADDED.get(name)
 
 
 @dataclass(frozen=True)

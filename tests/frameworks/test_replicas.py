@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from lockstep import recipes
-from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.frameworks.protocol import refuse_several
@@ -22,6 +21,7 @@ from lockstep.frameworks.replicas import (
     make_replicated_sums,
 )
 from lockstep.ops import Snapshot
+from lockstep.task import assemble
 
 LR = 0.1
 

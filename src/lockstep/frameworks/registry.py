@@ -1,7 +1,7 @@
 """Which frameworks there are and which can be used here.
 
-Every subpackage of `lockstep.frameworks` is one; `add` makes another package known. Looking a
-framework up imports it; listing them imports none.
+Every subpackage of `lockstep.frameworks` is one; `add` makes another package known. `get` imports
+a framework; everything else imports none.
 """
 
 from __future__ import annotations
@@ -9,17 +9,20 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import pkgutil
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from lockstep.errors import InputError, MissingError, unknown
+from lockstep.extensions import Registry
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
 from lockstep.models.model import Model
 from lockstep.processes import threads
 
-_added: dict[str, str] = {}  # name -> package
+PACKAGES: Registry[str] = Registry("framework")  # dotted names
+for _found in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    if _found.ispkg:
+        PACKAGES.add(_found.name, f"{__package__}.{_found.name}")
 
 
 def add(name: str, package: str) -> None:
@@ -29,22 +32,9 @@ def add(name: str, package: str) -> None:
     adapter.py at least. If the framework is not imported under `name`, the package's __init__.py
     says `IMPORTS = "..."`.
     """
-    if _packages().get(name, package) != package:
+    if PACKAGES.get(name, package) != package:
         raise InputError("framework", name, "is taken", "Choose another name.")
-    if not name.replace("-", "_").isidentifier():
-        remedy = "Use letters, digits, hyphens and underscores, a letter first."
-        raise InputError("framework", name, "cannot be a name", remedy)
-    _added[name] = package
-
-
-def _packages() -> dict[str, str]:
-    """The package of every framework, by name."""
-    return {name: f"lockstep.frameworks.{name}" for name in _built_in()} | _added
-
-
-@cache
-def _built_in() -> list[str]:
-    return [m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if m.ispkg]
+    PACKAGES.add(name, package)
 
 
 def names() -> list[str]:
@@ -53,12 +43,12 @@ def names() -> list[str]:
     >>> names()[0]
     'numpy'
     """
-    return sorted(_packages(), key=lambda name: (name != "numpy", name != "torch", name))
+    return sorted(PACKAGES, key=lambda name: (name != "numpy", name != "torch", name))
 
 
 def is_installed(name: str) -> bool:
     """Whether what the framework imports is on this machine."""
-    if name not in names():  # a dotted name would be imported to be found
+    if name not in PACKAGES:  # a dotted name would be imported to be found
         return False
     found = importlib.util.find_spec(_declared(name, "IMPORTS", name))
     return found is not None and found.origin is not None  # a mere folder of that name has none
@@ -71,13 +61,13 @@ def installed() -> list[str]:
 
 def check_known(name: str) -> None:
     """Raise unless there is a framework of that name."""
-    if name not in names():
+    if name not in PACKAGES:
         raise unknown("framework", name, [*names(), "fastest"])
 
 
 def how_to_get(name: str) -> str:
     """What a person can do who lacks a framework."""
-    if name in _added:
+    if not PACKAGES[name].startswith(f"{__package__}."):
         return f"Install {_declared(name, 'IMPORTS', name)}, which it imports."
     return (
         f"Install it with: pip install 'lockstep-train[{name}]', "
@@ -119,7 +109,7 @@ def newest_python(name: str) -> tuple[int, int] | None:
 def _declared(name: str, what: str, default: Any) -> Any:
     """What a framework's package says of it without importing it."""
     check_known(name)
-    return getattr(importlib.import_module(_packages()[name]), what, default)
+    return getattr(importlib.import_module(PACKAGES[name]), what, default)
 
 
 def layout(name: str, model: Model) -> Layout:
@@ -150,5 +140,5 @@ def get(name: str) -> Framework:
 
 def _module(name: str, file: str) -> Any:
     """A module of a framework's package, None if the package has no such file."""
-    path = f"{_packages()[name]}.{file}"
+    path = f"{PACKAGES[name]}.{file}"
     return importlib.import_module(path) if importlib.util.find_spec(path) else None

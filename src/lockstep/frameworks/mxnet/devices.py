@@ -13,8 +13,8 @@ from lockstep.frameworks.mxnet.recording import compile_function, compiled_updat
 from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.replicas import Replica, make_replica, replicated_program
 from lockstep.frameworks.step import make_sums
-from lockstep.models.own import OwnNet
 from lockstep.ops import Array
+from lockstep.task import OwnNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -10,7 +10,7 @@ from lockstep.frameworks.mxnet.ops import MxnetOps
 from lockstep.frameworks.mxnet.recording import compile_function, compiled_update
 from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.step import make_step, make_sums
-from lockstep.models.own import OwnNet
+from lockstep.task import OwnNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
