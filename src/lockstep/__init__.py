@@ -43,7 +43,10 @@ _HOMES = {
         "lockstep.schedules",
     ),
 }
-_ROOMS = ("errors", "recipes", "schedules", "spec", "data", "models", "frameworks", "report")
+_ROOMS = (
+    "errors", "recipes", "schedules", "spec", "ops", "data", "models", "optimizers", "frameworks",
+    "report", "experiments",
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from lockstep import errors as errors
