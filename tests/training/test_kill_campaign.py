@@ -21,7 +21,7 @@ from lockstep.training import Result
 from lockstep.training.directory import RunDirectory
 
 from .running import LIMIT, assert_same_run, changed, ended, lockstep, small, started
-from .test_processes import airfoil, rank_pid
+from .test_several_processes import airfoil, rank_pid
 
 Living = Callable[[], list[str]]
 PROCESSES = Path("/proc").exists() and "torch" in registry.installed()

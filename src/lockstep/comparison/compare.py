@@ -75,7 +75,7 @@ def compare(
     report = progress or (lambda label, event: None)
 
     def run(label: str, case: RunSpec, launch: Launch) -> Outcome:
-        name = "oracle" if label == ORACLE else label.replace(",", "").replace(" ", "-")
+        name = "oracle" if label == ORACLE else label.replace(" ", "-")
         path = folder / name
         outcome = Outcome(case, path)
         audience = Audience(listeners=[outcome.record, lambda event: report(label, event)])

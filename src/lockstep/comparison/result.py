@@ -50,9 +50,9 @@ class Curve:
 def row_label(framework: str, devices: int) -> str:
     """
     >>> row_label("torch", 1), row_label("torch", 2)
-    ('torch', 'torch, 2 devices')
+    ('torch', 'torch on 2 devices')
     """
-    return framework if devices == 1 else f"{framework}, {devices} devices"
+    return framework if devices == 1 else f"{framework} on {devices} devices"
 
 
 @dataclass(frozen=True)
