@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from lockstep.errors import InputError, unknown
+from lockstep.extensions import Registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -83,7 +84,7 @@ def option(
 
 # --- which there are ------------------------------------------------------------------------------
 
-_added: dict[str, Experiment[Any, Any]] = {}
+_added = Registry[Experiment[Any, Any]]("experiment")
 
 
 def add(experiment: Experiment[Any, Any]) -> None:
@@ -91,7 +92,7 @@ def add(experiment: Experiment[Any, Any]) -> None:
     if experiment.name in _files():
         problem = "is the name of an experiment of the package"
         raise InputError("experiment", experiment.name, problem, "Choose another name.")
-    _added[experiment.name] = experiment
+    _added.add(experiment.name, experiment)
 
 
 def questions() -> dict[str, str]:
