@@ -12,9 +12,10 @@ import sys
 import typing
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.asked_run import report_framework, spec_from
 from lockstep.cli.output import add_figure_option, check_figure, print_json, write_figure
 from lockstep.cli.parsing import Parser
-from lockstep.cli.run_options import add_run_options, report_framework, spec_from
+from lockstep.cli.run_options import add_run_options
 
 if TYPE_CHECKING:
     from lockstep.experiments import Experiment

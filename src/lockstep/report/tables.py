@@ -10,7 +10,6 @@ from typing import TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
@@ -45,14 +44,14 @@ def table(*columns: str, left: Sequence[str] = ()) -> Table:
 
 def filled(
     columns: Sequence[str],
-    rows: Iterable[Sequence[str]],
+    rows: Iterable[Sequence[str | Text]],
     left: Sequence[str] = (),
     wrap: bool = True,
 ) -> Table:
     """A table of text, which is never read as markup. Without `wrap` no cell is folded."""
     made = table(*columns, left=left)
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
     for column in () if wrap else made.columns:
         column.no_wrap = True
     return made
@@ -97,5 +96,5 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
     made.add_column(style="dim")
     made.add_column(overflow="fold")
     for name, value in facts:
-        made.add_row(name, escape(value))
+        made.add_row(name, Text(value))
     return made
