@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lockstep import showing
+
 __version__ = "0.1.0"
 
 # public names and where they live; imported when first used, so that `import lockstep` is instant
@@ -82,3 +84,10 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*_HOMES, *_ROOMS, "__version__"])
+
+
+def _presenter(name: str) -> Any:
+    return getattr(importlib.import_module("lockstep.report.results"), name)
+
+
+showing.connect(_presenter)

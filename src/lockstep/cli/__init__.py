@@ -37,7 +37,10 @@ COMMANDS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a mistake is one message, without a traceback."""
-    parser = build_parser()
+    try:
+        parser = build_parser()
+    except LockstepError as error:  # of a module that LOCKSTEP_EXTENSIONS names
+        return _fail(str(error), error.exit_code)
     given = list(sys.argv[1:] if argv is None else argv)
     for word in given:
         if "\0" in word:  # no file, name or number has one, and Python's functions trip over it

@@ -35,12 +35,12 @@ def described(run: str, **fields: Any) -> RunSpec:
     """The spec of a recipe (with `fields`), or of a TOML or JSON file. Where neither names a
     framework it is the fastest."""
     from lockstep import recipes
-    from lockstep.spec import RunSpec, convert
+    from lockstep.spec import RunSpec, document
 
     unnamed = {"framework": "fastest"}
     if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
         return recipes.get(run, **(unnamed | fields))
-    return RunSpec.from_dict(unnamed | convert.read(Path(run)))
+    return RunSpec.from_dict(unnamed | document.read(Path(run)))
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

@@ -11,11 +11,6 @@ from collections.abc import Sequence
 
 RUN = "a run's folder, its name below runs/, or a unique beginning of that"
 
-# abbreviations such as `--e 3` mean these first, whatever fields are added
-_ABBREVIATED = (
-    "data", "optimizer", "schedule", "schedule_per", "batch_size", "epochs", "max_steps", "seed",
-    "framework", "devices", "style", "precision",
-)  # fmt: skip
 _LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 
 
@@ -53,7 +48,7 @@ def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = 
         name = f"--{item.name.replace('_', '-')}"
         letters = _LETTERS.get(hints[item.name], "TEXT")
         action = group.add_argument(name, metavar=letters, help=item.metadata["help"])
-        action.rare = item.name not in _ABBREVIATED  # type: ignore[attr-defined]
+        action.rare = item.metadata["rare"]  # type: ignore[attr-defined]
     group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
     if "devices" not in without:
         _add_scaling_options(group)

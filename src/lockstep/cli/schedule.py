@@ -11,6 +11,7 @@ import sys
 import textwrap
 from typing import Any
 
+from lockstep.checks import whole
 from lockstep.cli.output import add_figure_option, check_figure
 from lockstep.errors import InputError
 from lockstep.schedules import (
@@ -20,7 +21,6 @@ from lockstep.schedules import (
     parse_schedule,
     schedule_to_dict,
 )
-from lockstep.spec.checks import whole
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show

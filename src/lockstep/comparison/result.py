@@ -11,6 +11,7 @@ import numpy as np
 
 from lockstep.comparison.verdict import Verdict, first_difference
 from lockstep.files import spelled
+from lockstep.showing import present
 from lockstep.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -186,21 +187,17 @@ class Comparison:
 
     def show(self) -> None:
         """Print the table and the verdict."""
-        from lockstep.report.results import show_comparison
-
-        show_comparison(self)
+        present("show_comparison", self)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, with figures, as one HTML file."""
-        from lockstep.report.results import report_comparison
-
-        return report_comparison(self, path)
+        page: Path = present("report_comparison", self, path)
+        return page
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-        from lockstep.report.results import plot_comparison
-
-        return plot_comparison(self, path)
+        figure: Figure = present("plot_comparison", self, path)
+        return figure
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read; a number that is not finite is text."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from lockstep.checks import whole
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.fetch import read
@@ -22,7 +23,6 @@ from lockstep.data.random import generator
 from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
 from lockstep.errors import InputError
 from lockstep.spec import Airfoil
-from lockstep.spec.checks import whole
 
 NUM_ROWS = 1503
 

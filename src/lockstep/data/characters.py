@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.checks import whole
 from lockstep.data.examples import Origin
 from lockstep.errors import InputError
 from lockstep.ops import Array, Ops, Weights
-from lockstep.spec.checks import whole
 
 UNKNOWN = "<unk>"
 LETTERS = " abcdefghijklmnopqrstuvwxyz"

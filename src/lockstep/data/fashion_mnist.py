@@ -10,6 +10,7 @@ import struct
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.checks import whole
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.drawn_shapes import draw_shapes
 from lockstep.data.examples import Examples, example_batch, origin_generated
@@ -22,7 +23,6 @@ from lockstep.data.source import DataFile, Edition, Progress, Source
 from lockstep.errors import InputError
 from lockstep.ops import Array, Ops, Weights
 from lockstep.spec import FashionMNIST
-from lockstep.spec.checks import whole
 
 CLASSES = (
     "t-shirt",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from lockstep.checks import whole
 from lockstep.data.characters import VOCABULARY_SIZE, Text, WindowBatch, make_text
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.examples import origin_generated
@@ -16,7 +17,6 @@ from lockstep.data.plans import WindowPlan
 from lockstep.data.random import generator
 from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
 from lockstep.spec import TimeMachine
-from lockstep.spec.checks import whole
 
 
 def between_markers(book: bytes) -> bytes:

@@ -84,7 +84,7 @@ def option(
 
 # --- which there are ------------------------------------------------------------------------------
 
-_added = Registry[Experiment[Any, Any]]("experiment")
+_added: Registry[Experiment[Any, Any]] = Registry("experiment")
 
 
 def add(experiment: Experiment[Any, Any]) -> None:

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from lockstep.checks import whole
 from lockstep.errors import InputError
-from lockstep.schedules import fields
 
 if TYPE_CHECKING:
     from lockstep.schedules.combine import Warmup
@@ -88,6 +88,6 @@ class Schedule(ABC):
 
 def _step(name: str, value: object) -> int:
     try:
-        return fields.whole(name, value, 0)
-    except InputError as wrong:  # a step is an argument of the call, not a field of the schedule
+        return whole(name, value, 0, most=None)
+    except InputError as wrong:
         raise InputError(name, value, wrong.problem, "Steps are counted 0, 1, 2, ...") from None

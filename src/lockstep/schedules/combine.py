@@ -4,10 +4,10 @@ its own clock, which starts at 0 where the part begins."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+from lockstep.checks import listed, store
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
 
@@ -76,10 +76,8 @@ class Join(Schedule):
     boundaries: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.schedules, str) or not isinstance(self.schedules, Iterable):
-            remedy = "Give a list of schedules."
-            raise fields.error("schedules", self.schedules, "is not a list", remedy)
-        fields.store(self, "schedules", tuple(self.schedules))
+        parts = listed("schedule.schedules", self.schedules, self.example)
+        store(self, "schedules", parts)
         for schedule in self.schedules:
             _need_schedule("schedules", schedule)
         fields.ascending(self, "boundaries", low=1)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import MISSING, dataclass, fields
 from typing import Any, ClassVar, Protocol
 
+from lockstep.checks import listed, number, one_of, store, truth, whole
 from lockstep.errors import InputError
 from lockstep.extensions import Registry
-from lockstep.spec.checks import listed, number, one_of, store, truth, whole
 
 SOURCES = ("real", "generated")
 ORDERS = ("shuffled", "in_order", "with_replacement")

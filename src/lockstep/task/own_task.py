@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.checks import one_of
 from lockstep.contract import Array as ContractArray
 from lockstep.contract import ContractOps
 from lockstep.errors import InputError, unknown
@@ -27,7 +28,6 @@ from lockstep.models.structure import digest_of, initial_arrays, structure
 from lockstep.ops import Array, Arrays, Ops, Weights
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
-from lockstep.spec.checks import one_of
 from lockstep.spec.parts import LOSSES
 from lockstep.task.task import Task
 

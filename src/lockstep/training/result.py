@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.ops import Snapshot
+from lockstep.showing import present
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.history import History
@@ -63,9 +64,8 @@ class Result:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
-        from lockstep.report.results import plot_result
-
-        return plot_result(self, path)
+        figure: Figure = present("plot_result", self, path)
+        return figure
 
     def generate(self, prefix: str, num: int) -> str:
         """The prefix and `num` more symbols from a language model."""

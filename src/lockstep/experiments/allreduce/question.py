@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from lockstep.checks import one_of
 from lockstep.errors import InputError
 from lockstep.experiments import option
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
@@ -13,7 +14,6 @@ from lockstep.experiments.allreduce.cost import ITEMSIZE
 from lockstep.frameworks import environments
 from lockstep.processes.splitting import check_num_devices
 from lockstep.report.quantities import parse_bandwidth, parse_device_counts, parse_list, parse_size
-from lockstep.spec.checks import one_of
 
 ALL = ("all",)
 ENGINES = {"gloo": "torch", "xla": "jax"}  # the engines' own, and the framework that has each

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from lockstep.checks import one_of, whole
 from lockstep.errors import InputError, unknown
 from lockstep.experiments import option
 from lockstep.experiments.ways_to_split.division import most_parts
 from lockstep.models.lenet import LeNetModel
 from lockstep.processes.splitting import check_num_devices
 from lockstep.report.quantities import parse_list
-from lockstep.spec.checks import one_of, whole
 from lockstep.spec.parts import POOLINGS, SOURCES
 from lockstep.spec.run import PRECISIONS
 
