@@ -55,7 +55,7 @@ def test_listing_them_imports_none() -> None:
 
 # --- from outside ---------------------------------------------------------------------------------
 
-ABOUT = """Which learning rate is the best after one epoch?
+ABOUT = """Which learning rate is the best after one epoch, in 100 % of cases?
 
 Trains the recipe with each.
 """
@@ -67,7 +67,7 @@ class Question:
     rates: tuple[str, ...] = option(
         "0.01,0.05", "to try", read=lambda text: parse_list(text, "rates"), metavar="LIST"
     )
-    loud: bool = option(False, "shout")
+    loud: bool = option(False, "shout, at 100 %")
 
 
 Losses = dict[str, float]
@@ -98,7 +98,14 @@ def added(monkeypatch: pytest.MonkeyPatch) -> Experiment[Question, Losses]:
 @pytest.mark.usefixtures("added")
 def test_one_from_outside_is_a_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["experiment", "list"]) == 0
-    assert "Which learning rate is the best after one epoch?" in capsys.readouterr().out
+    assert (
+        "Which learning rate is the best after one epoch, in 100 % of cases?"
+        in capsys.readouterr().out
+    )
+    for words in (["experiment", "--help"], ["experiment", "rates", "--help"]):
+        with pytest.raises(SystemExit, match="0"):
+            main(words)
+        assert "100 %" in " ".join(capsys.readouterr().out.split())
     asked = ["experiment", "rates", "airfoil-linear", "--framework", "numpy", "--epochs", "1"]
     assert main([*asked, "--rates", "0.02,0.1", "--loud", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
