@@ -45,11 +45,13 @@ _HOMES = {
         "lockstep.schedules",
     ),
 }
-_ROOMS = ("errors", "ops", "recipes", "schedules", "spec", "data", "models", "frameworks", "report")
+_ROOMS = (
+    "errors", "recipes", "schedules", "spec", "ops", "data", "models", "optimizers", "frameworks",
+    "report", "experiments",
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from lockstep import errors as errors
-    from lockstep import ops as ops
     from lockstep import recipes as recipes
     from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot

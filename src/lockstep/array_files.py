@@ -14,7 +14,7 @@ from lockstep.ops import Arrays
 
 
 def to_bytes(arrays: Arrays, facts: Mapping[str, str]) -> bytes:
-    """The content of a file; `facts` and the order of the names stand in its header."""
+    """The content of a file; `facts` and the order of the names are in its header."""
     # a sum over all weights, such as the gradient's norm, has other last bits in another order
     order = json.dumps(list(arrays))
     # ascontiguousarray alone would give a number without axes one of length 1

@@ -1,5 +1,5 @@
-"""How files are written: whole or not at all, or by appending; numbers that JSON lacks spelled out;
-and where what can be had again is kept. Standard library only.
+"""How files are written: whole or not at all, or by appending; values that JSON can hold; and
+the folder of the cache. Standard library only.
 
 A whole file is written under a unique temporary name beside its target, synced and renamed, so a
 reader never sees half of it and two processes may write the same one at once. What is appended is
@@ -113,7 +113,7 @@ def remove(path: Path) -> None:
 
 
 def disk_error(path: Path, error: OSError, elsewhere: str = "choose another folder") -> DiskError:
-    """What to tell a person whose disk does not take a file.
+    """The error of a disk that does not take a file, with what to do.
 
     >>> print(disk_error(Path("runs/a"), OSError(errno.ENOSPC, "No space left on device")))
     runs/a: no space left. Free some, or choose another folder.
@@ -131,16 +131,16 @@ def cache_home() -> Path:
     return (xdg if xdg.is_absolute() else Path("~/.cache").expanduser()) / "lockstep"
 
 
-def spelled(value: Any) -> Any:
-    """Dictionaries and lists as JSON can hold them: it has no infinity, so that is text.
+def json_safe(value: Any) -> Any:
+    """Dictionaries and lists as JSON can hold them; infinity and NaN, which it lacks, are text.
 
-    >>> spelled({"loss": 0.5, "bounds": (1.0, math.inf)})
+    >>> json_safe({"loss": 0.5, "bounds": (1.0, math.inf)})
     {'loss': 0.5, 'bounds': [1.0, 'inf']}
     """
     if isinstance(value, Mapping):
-        return {key: spelled(item) for key, item in value.items()}
+        return {key: json_safe(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [spelled(item) for item in value]
+        return [json_safe(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 

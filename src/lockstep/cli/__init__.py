@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from lockstep import extensions
 from lockstep.cli.parsing import Parser, split_fields, with_hyphens
 from lockstep.errors import LockstepError
 
@@ -38,9 +39,10 @@ COMMANDS = (
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a mistake is one message, without a traceback."""
     try:
-        parser = build_parser()
-    except LockstepError as error:  # of a module that LOCKSTEP_EXTENSIONS names
+        extensions.load()
+    except LockstepError as error:
         return _fail(str(error), error.exit_code)
+    parser = build_parser()
     given = list(sys.argv[1:] if argv is None else argv)
     for word in given:
         if "\0" in word:  # no file, name or number has one, and Python's functions trip over it

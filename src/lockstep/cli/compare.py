@@ -7,14 +7,8 @@ import argparse
 import json
 from typing import Any
 
-from lockstep.cli.run_options import (
-    add_launch_options,
-    add_run_options,
-    add_start_option,
-    launch_from,
-    spec_from,
-    start_from,
-)
+from lockstep.cli.asked_run import launch_from, spec_from, start_from
+from lockstep.cli.run_options import add_launch_options, add_run_options, add_start_option
 from lockstep.errors import InputError
 
 

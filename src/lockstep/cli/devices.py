@@ -53,11 +53,16 @@ def _row(found: Devices) -> dict[str, Any]:
 def _print(found: list[Devices]) -> None:
     from rich.text import Text
 
-    from lockstep.report.tables import console, table
+    from lockstep.report.tables import filled, show
 
     columns = ("framework", "version", "devices", "several CPU devices")
-    made = table(*columns, left=columns)
-    for devices in found:
-        seen = Text(devices.problem, "red") if devices.problem else Text(", ".join(devices.devices))
-        made.add_row(devices.framework, devices.version, seen, Text(devices.several))
-    console().print(made)
+    rows = [
+        (
+            devices.framework,
+            devices.version,
+            Text(devices.problem, "red") if devices.problem else ", ".join(devices.devices),
+            devices.several,
+        )
+        for devices in found
+    ]
+    show([filled(columns, rows, left=columns)])

@@ -12,9 +12,10 @@ import sys
 import typing
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.asked_run import report_framework, spec_from
 from lockstep.cli.output import add_figure_option, check_figure, print_json, write_figure
 from lockstep.cli.parsing import Parser
-from lockstep.cli.run_options import add_run_options, report_framework, spec_from
+from lockstep.cli.run_options import add_run_options
 
 if TYPE_CHECKING:
     from lockstep.experiments import Experiment
@@ -38,7 +39,7 @@ def _add_experiments(parser: Parser) -> None:
 
 def add_experiment(commands: Any, command: str, name: str, help: str) -> None:
     """The command that asks the experiment of that name."""
-    parser = commands.add_parser(command, help=help)
+    parser = commands.add_parser(command, help=help.replace("%", "%%"))
     parser.add_later = lambda parser: add_options(parser, name)
 
 
@@ -70,15 +71,14 @@ def _takes_run(experiment: Experiment[Any, Any]) -> bool:
 def _add_option(group: Any, item: dataclasses.Field[Any], kind: Any) -> None:
     data = item.metadata
     flag = f"--{(data['flag'] or item.name).replace('_', '-')}"
-    if kind is bool:
-        group.add_argument(flag, dest=_dest(item), action="store_true", help=data["help"])
-        return
     text = f"{data['text']:.3g}" if isinstance(data["text"], float) else data["text"]
-    default = "" if text == "" else f" (default: {text})"
+    default = "" if text == "" or text is False else f" (default: {text})"
+    help = f"{data['help']}{default}".replace("%", "%%")  # argparse fills in what % begins
+    if kind is bool:
+        group.add_argument(flag, dest=_dest(item), action="store_true", help=help)
+        return
     read = {int: int, float: float}.get(kind) if data["read"] is None else None
-    group.add_argument(
-        flag, dest=_dest(item), type=read, metavar=data["metavar"], help=f"{data['help']}{default}"
-    )
+    group.add_argument(flag, dest=_dest(item), type=read, metavar=data["metavar"], help=help)
 
 
 def _dest(item: dataclasses.Field[Any]) -> str:
@@ -124,7 +124,9 @@ def _list(args: argparse.Namespace) -> int:
 
     questions = experiments.questions()
     if args.json:
-        print_json([{"name": name, "question": text} for name, text in questions.items()])
+        # "summary" is what programs of 0.1 read
+        rows = [{"name": n, "question": q, "summary": q} for n, q in questions.items()]
+        print_json(rows)
     else:
         columns = ("experiment", "question")
         show([filled(columns, questions.items(), left=columns)])

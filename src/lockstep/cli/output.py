@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError
-from lockstep.files import spelled
+from lockstep.files import json_safe
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def print_json(value: Any) -> None:
     >>> print_json({"loss": 0.5, "perplexity": float("inf")})
     {"loss": 0.5, "perplexity": "inf"}
     """
-    print(json.dumps(spelled(value), allow_nan=False))
+    print(json.dumps(json_safe(value), allow_nan=False))
 
 
 def print_columns(rows: Iterable[Sequence[str]]) -> None:

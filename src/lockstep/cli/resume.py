@@ -5,16 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from lockstep.cli.run_options import (
-    RUN,
-    add_field_options,
-    add_launch_options,
-    add_strict_option,
-    changed,
-    launch_from,
-    with_all_processes,
-    with_framework,
-)
+from lockstep.cli.asked_run import changed, launch_from, with_all_processes, with_framework
+from lockstep.cli.run_options import RUN, add_field_options, add_launch_options, add_strict_option
 from lockstep.cli.train import add_outcome_options, progress, report
 
 

@@ -133,7 +133,7 @@ def _print_table(schedules: list[Schedule], steps: list[int]) -> None:
         print(f"{name} = {format_schedule(schedule)}")
     rows = [[str(step), *(f"{schedule(step):.6g}" for schedule in schedules)] for step in steps]
     print()
-    show([filled(["step", *names], rows)])
+    show([filled(["step", *names], rows, wrap=False)])
 
 
 def _print_json(schedules: list[Schedule], num_steps: int, at: list[int]) -> None:

@@ -10,17 +10,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_json
-from lockstep.cli.run_options import (
-    add_launch_options,
-    add_run_options,
-    add_start_option,
+from lockstep.cli.asked_run import (
     launch_from,
     report_framework,
     spec_from,
     start_from,
     with_all_processes,
 )
+from lockstep.cli.output import print_json
+from lockstep.cli.run_options import add_launch_options, add_run_options, add_start_option
 from lockstep.errors import InputError
 from lockstep.processes import ranks
 

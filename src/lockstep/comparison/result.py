@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.comparison.verdict import Verdict, first_difference
-from lockstep.files import spelled
+from lockstep.files import json_safe
 from lockstep.showing import present
 from lockstep.spec import RunSpec
 
@@ -216,7 +216,7 @@ class Comparison:
             "directory": str(self.directory),
             "spec": self.spec.to_dict(),
         }
-        plain: dict[str, Any] = spelled(values)
+        plain: dict[str, Any] = json_safe(values)
         return plain
 
 

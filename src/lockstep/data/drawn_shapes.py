@@ -1,7 +1,7 @@
 """Ten shapes drawn by formula on 28x28 grey images, at random places, sizes and angles.
 
 Each shape is a signed distance in its own turned frame (negative inside); ink is the distance
-clipped to one pixel of soft edge. Only chance handed in is used.
+clipped to one pixel of soft edge. All random numbers come from the generator given.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ SHAPES: dict[str, Shape] = {
 CLASSES = tuple(SHAPES)
 
 
-def draw_shapes(labels: NDArray[np.int32], chance: np.random.Generator) -> NDArray[np.uint8]:
+def draw_shapes(labels: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.uint8]:
     """One image per label, (N, 28, 28) uint8: grey background, a shape, a distractor, noise.
 
     >>> from lockstep.data.random import generator
@@ -100,10 +100,10 @@ def draw_shapes(labels: NDArray[np.int32], chance: np.random.Generator) -> NDArr
     count = len(labels)
     images = np.empty((count, SIDE, SIDE), np.uint8)
     # per image: centre (2), size, stroke, angle, ink, background, and a line of clutter (3)
-    traits = chance.random((count, 10), dtype=np.float32)
+    traits = rng.random((count, 10), dtype=np.float32)
     for label, shape in enumerate(SHAPES.values()):
         members = np.flatnonzero(labels == label)
-        noise = chance.standard_normal((len(members), SIDE, SIDE), dtype=np.float32)
+        noise = rng.standard_normal((len(members), SIDE, SIDE), dtype=np.float32)
         images[members] = _draw(shape, traits[members], noise)
     return images
 
@@ -125,7 +125,7 @@ def _draw(shape: Shape, traits: Floats, noise: Floats) -> NDArray[np.uint8]:
 
 
 def _clutter(axis: Floats, trait: Floats) -> Floats:
-    """A thin line across the image, which no single pixel can tell from a shape."""
+    """A thin line across the image, which no single pixel can distinguish from a shape."""
     cosine, sine = _turn(trait[0] * np.float32(np.pi))
     away = axis[None, None, :] * cosine + axis[None, :, None] * sine
     return np.clip(1 - np.abs(away - (trait[1] - 0.5) * 24) - 0.4 * trait[2], 0, 1)

@@ -138,9 +138,9 @@ def generate(
 
 def _images(split: str, count: int, seed: int) -> Examples:
     whole(f"num_{split}", count)
-    chance = generator(seed, f"generated images: {split}")
-    labels = chance.integers(0, 10, size=count).astype(np.int32)
-    pictures = draw_shapes(labels, chance)
+    rng = generator(seed, f"generated images: {split}")
+    labels = rng.integers(0, 10, size=count).astype(np.int32)
+    pictures = draw_shapes(labels, rng)
     origin = origin_generated("images", seed, pictures.tobytes(), labels.tobytes())
     return Examples(pictures, labels, origin)
 

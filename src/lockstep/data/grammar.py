@@ -52,7 +52,7 @@ SPOTS = ("", "", " near the hill", " by the sea", " in the city", " under the br
 JOINTS = (" and ", " but ", " while ", " because ")
 
 
-def write_sentences(num_characters: int, chance: np.random.Generator) -> str:
+def write_sentences(num_characters: int, rng: np.random.Generator) -> str:
     """At least `num_characters` of lower-case letters and single spaces.
 
     >>> from lockstep.data.random import generator
@@ -62,7 +62,7 @@ def write_sentences(num_characters: int, chance: np.random.Generator) -> str:
     sentences: list[str] = []
     length = 0
     while length <= num_characters:  # the last sentence has no space after it
-        for draw in chance.random((256, 16)):
+        for draw in rng.random((256, 16)):
             sentences.append(_sentence(draw.tolist()))
             length += len(sentences[-1]) + 1
             if length > num_characters:

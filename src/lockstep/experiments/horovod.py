@@ -177,8 +177,9 @@ def figure(found: Sequence[Compared]) -> Figure:
     axes = made.add_subplot()
     style(axes, "", "efficiency (%)", "")
     axes.grid(False, axis="y")
-    names = [f"{published.model}, {published.devices} GPUs" for published, _, _ in found]
-    axes.barh(names, [100 * published.efficiency for published, _, _ in found], color=SERIES[5])
+    names = [f"{figure.model}, {figure.devices} GPUs" for figure, _, _ in found]
+    published = [100 * figure.efficiency for figure, _, _ in found]
+    axes.barh(names, published, color=SERIES[5], label="published")
     nominal = {name: row for name, (_, row, _) in zip(names, found, strict=True)}
     fitted = {name: row for name, (_, _, row) in zip(names, found, strict=True) if row}
     for label, marker, rows in (("nominal link", "D", nominal), ("fitted link", "o", fitted)):
@@ -187,7 +188,7 @@ def figure(found: Sequence[Compared]) -> Figure:
     axes.tick_params(axis="y", labelsize=FONT - 1)
     axes.invert_yaxis()
     axes.set_xlim(0, 105)
-    legend(axes, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2)
+    legend(axes, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
     return made
 
 

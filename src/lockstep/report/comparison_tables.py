@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
-from rich.markup import escape
+from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
 from lockstep.report.quantities import deviation, duration, number, rate
-from lockstep.report.tables import console, table
+from lockstep.report.tables import heading, show, table, warning
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None:
     """The table of frameworks, the verdict on each quantity, and the outcome in a sentence."""
-    out, spec = console(file), comparison.spec
-    about = f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"
-    out.print(Text(about, "bold"))
-    out.print(comparison_table(comparison.rows))
+    show(_parts(comparison), file)
+
+
+def _parts(comparison: Comparison) -> Iterator[RenderableType]:
+    spec = comparison.spec
+    yield heading(f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}")
+    yield comparison_table(comparison.rows)
     judged = [row for row in comparison.others if row.verdicts]
     if judged:
-        out.print(verdict_table(comparison, judged))
+        yield verdict_table(comparison, judged)
     for row in comparison.rows:
         if row.problem:
-            out.print(Text(f"{row.label} {row.status}: {row.problem}", "yellow"))
-            for line in row.log:
-                out.print(Text(f"  | {line}", "dim"), soft_wrap=True)
+            yield warning(f"{row.label} {row.status}: {row.problem}")
+            yield from (Text(f"  | {line}", "dim") for line in row.log)
     mark, style = ("agree: ", "bold green") if comparison.agree else ("no: ", "bold red")
-    out.print(Text(mark + comparison.verdict, style), soft_wrap=True)
+    yield Text(mark + comparison.verdict, style)
     if comparison.hint:
-        out.print(Text(comparison.hint, "dim"), soft_wrap=True)
-    out.print(f"report: {escape(str(comparison.directory / 'report.html'))}", soft_wrap=True)
+        yield Text(comparison.hint, "dim")
+    yield f"report: {comparison.directory / 'report.html'}"
 
 
 def comparison_table(rows: Sequence[Row]) -> Table:

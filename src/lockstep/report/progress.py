@@ -94,7 +94,7 @@ class Pace:
 
 
 def ending(event: Event) -> str | None:
-    """What to say at the end of a run; None while it goes on."""
+    """What is said at the end of a run; None for any other event."""
     if isinstance(event, RunCompleted):
         return f"completed: {event.step:,} steps in {duration(event.seconds)}"
     if isinstance(event, RunDiverged):

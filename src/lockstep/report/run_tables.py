@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from textwrap import indent
 from typing import TYPE_CHECKING, Any, TextIO
 
-from rich.markup import escape
-from rich.table import Table
+from rich.console import RenderableType
 from rich.text import Text
 
 from lockstep.report.quantities import duration, metric, metric_name, metrics_line, rate
-from lockstep.report.tables import console, facts_table, table
+from lockstep.report.tables import facts_table, filled, heading, show
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
@@ -50,37 +49,32 @@ def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
 
 def print_result(result: Result, file: TextIO | None = None) -> None:
     """What a run came to, after it ended."""
-    spec, out = result.spec, console(file)
-    out.print(Text(f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}", "bold"))
+    spec = result.spec
+    parts: list[RenderableType] = [
+        heading(f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}")
+    ]
     if not result.ran:
         more = "it was completed already. Give it more to do with --epochs N."
-        out.print(f"nothing was run: {more}", soft_wrap=True)
+        parts.append(f"nothing was run: {more}")
     facts = run_facts(result.history, result.status)
     if result.directory is not None:
         facts.append(("folder", str(result.directory)))
-    out.print(facts_table(facts))
+    show([*parts, facts_table(facts)], file)
 
 
 def print_run(directory: RunDirectory, history: History, file: TextIO | None = None) -> None:
     """What a run directory holds: what was asked, how it went, its last epochs."""
-    spec, out = directory.spec, console(file)
-    out.print(Text(directory.path.name, "bold"))
-    out.print(Text(indent(spec.to_toml().strip(), "  "), "dim"))
     facts = run_facts(history, directory.status)
     if (step := directory.saved_step) is not None:
         facts.insert(1, ("saved", f"the state after {step:,} steps"))
-    out.print(facts_table(facts))
-    if history.epochs:
-        out.print(epoch_table(history))
-
-
-def epoch_table(history: History) -> Table:
-    """The metrics of some epochs."""
     head, *rows = epoch_rows(history)
-    made = table(*head)
-    for row in rows:
-        made.add_row(*row)
-    return made
+    parts: list[RenderableType] = [
+        heading(directory.path.name),
+        Text(indent(directory.spec.to_toml().strip(), "  "), "dim"),
+        facts_table(facts),
+        filled(head, rows),
+    ]
+    show(parts if history.epochs else parts[:-1], file)
 
 
 def epoch_rows(history: History) -> list[list[str]]:
@@ -98,28 +92,21 @@ def epoch_rows(history: History) -> list[list[str]]:
 
 def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = None) -> None:
     """The runs below a folder."""
-    out = console(file)
     if not rows:
-        out.print(f"no runs in {escape(str(root))}/", soft_wrap=True)
+        show([f"no runs in {root}/"], file)
         return
-    left = ("run", "framework", "style", "status", "metrics")
-    made = table("run", "framework", "style", "status", "steps", "metrics", left=left)
+    columns = ("run", "framework", "style", "status", "steps", "metrics")
+    cells = []
     for row in rows:
         parts = row.get("frameworks", [])
         several = frameworks_line(parts, row["steps"]) if len(parts) > 1 else ""
-        framework = several or row["framework"]
-        cells = [escape(str(t)) for t in (row["run"], framework, row["style"], row["status"])]
-        made.add_row(*cells, f"{row['steps']:,}", metrics_line(row["metrics"]))
-    out.print(made)
+        names = (row["run"], several or row["framework"], row["style"], row["status"])
+        cells.append((*map(str, names), f"{row['steps']:,}", metrics_line(row["metrics"])))
+    show([filled(columns, cells, left=[name for name in columns if name != "steps"])], file)
 
 
 def print_diff(rows: Sequence[tuple[str, object, object]], file: TextIO | None = None) -> None:
     """The fields in which two specs differ."""
-    out = console(file)
-    if not rows:
-        out.print("the same in every field")
-        return
-    made = table("field", "one", "other", left=("field", "one", "other"))
-    for name, one, other in rows:
-        made.add_row(escape(name), escape(repr(one)), escape(repr(other)))
-    out.print(made)
+    columns = ("field", "one", "other")
+    cells = [(name, repr(one), repr(other)) for name, one, other in rows]
+    show([filled(columns, cells, left=columns) if rows else "the same in every field"], file)

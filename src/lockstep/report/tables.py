@@ -10,20 +10,24 @@ from typing import TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
-from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
 from lockstep.report.progress import is_live
 
 PIPED_WIDTH = 160  # a pipe has no edge at which to fold
+WIDEST = 10_000
 
 
 def console(file: TextIO | None = None) -> Console:
     """A console on stdout; without colour, and wide, where that is not a terminal."""
     file = file or sys.stdout
     if is_live(file):
-        return Console(file=file, highlight=False, no_color="NO_COLOR" in os.environ or None)
+        return Console(
+            file=file,
+            highlight=False,
+            color_system=None if "NO_COLOR" in os.environ else "auto",
+        )
     asked = os.environ.get("COLUMNS", "")
     width = max(PIPED_WIDTH, int(asked) if re.fullmatch("[0-9]{1,5}", asked) else 0)
     return Console(file=file, highlight=False, force_terminal=False, color_system=None, width=width)
@@ -39,12 +43,17 @@ def table(*columns: str, left: Sequence[str] = ()) -> Table:
 
 
 def filled(
-    columns: Sequence[str], rows: Iterable[Sequence[str]], left: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str | Text]],
+    left: Sequence[str] = (),
+    wrap: bool = True,
 ) -> Table:
-    """A table of text, which is never read as markup."""
+    """A table of text, which is never read as markup. Without `wrap` no cell is folded."""
     made = table(*columns, left=left)
     for row in rows:
-        made.add_row(*map(Text, row))
+        made.add_row(*(Text(cell) if isinstance(cell, str) else cell for cell in row))
+    for column in () if wrap else made.columns:
+        column.no_wrap = True
     return made
 
 
@@ -69,11 +78,16 @@ def warning(text: str) -> Text:
 
 
 def show(parts: Iterable[RenderableType], file: TextIO | None = None) -> None:
-    """Print tables, headings and lines one below the other; lines are not folded."""
+    """Print tables, headings and lines one below the other. Lines are not folded, and a table is
+    wider than its terminal before it loses a number."""
     out = console(file)
     for part in parts:
         text = Text(part) if isinstance(part, str) else part  # a path is no markup
-        out.print(text, soft_wrap=isinstance(text, Text))
+        least = out.measure(text, options=out.options.update(max_width=WIDEST)).minimum
+        with out.capture() as printed:
+            out.print(text, soft_wrap=isinstance(text, Text), width=max(out.width, least))
+        for line in printed.get().splitlines():
+            print(line.rstrip(), file=out.file)
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
@@ -82,5 +96,5 @@ def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
     made.add_column(style="dim")
     made.add_column(overflow="fold")
     for name, value in facts:
-        made.add_row(name, escape(value))
+        made.add_row(name, Text(value))
     return made

@@ -114,7 +114,7 @@ class Join(Schedule):
 
 def _need_schedule(name: str, value: object) -> None:
     if not isinstance(value, Schedule):
-        remedy = "Give a schedule such as constant(0.1); plateau() stands alone."
+        remedy = "Give a schedule such as constant(0.1); plateau() cannot be part of another."
         raise fields.error(name, value, "is not a schedule of the step alone", remedy)
 
 

@@ -146,7 +146,7 @@ def as_schedule(value: AnySchedule | float | str | Mapping[str, Any]) -> AnySche
 
 
 def _as_part(value: object) -> AnySchedule:
-    """A schedule, a table, or a number that stands for a constant."""
+    """A schedule, a table, or a number, which is a constant."""
     if isinstance(value, Schedule | ReduceOnPlateau):
         return value
     if isinstance(value, Mapping):

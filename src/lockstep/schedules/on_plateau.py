@@ -17,7 +17,7 @@ SMALLEST_CHANGE = 1e-8  # PyTorch's `eps`: a smaller reduction is not made
 
 @dataclass(frozen=True)
 class PlateauState:
-    """Where a ReduceOnPlateau stands: the rate to use now, the best metric seen (None before the
+    """The state of a ReduceOnPlateau: the rate to use now, the best metric seen (None before the
     first), the number of evaluations since then without improvement, and of cooldown left.
 
     >>> state = plateau(0.1).start()

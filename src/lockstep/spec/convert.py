@@ -73,7 +73,7 @@ def with_fields(spec: Spec, changes: Mapping[str, object]) -> Spec:
 
 
 def _table(name: str, value: Any) -> dict[str, Any] | None:
-    """What stands in a field as a table of its own fields; None where it has none."""
+    """The value of a field as a table of its own fields; None where it has none."""
     if isinstance(value, Mapping):
         return dict(value)
     if name == "schedule":

@@ -156,7 +156,7 @@ class RunSpec:
             store(self, item.name, value)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, as they stand in TOML and JSON."""
+        """Plain values, as TOML and JSON hold them."""
         return convert.to_dict(self)
 
     @classmethod

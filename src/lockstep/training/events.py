@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.errors import InputError
-from lockstep.files import spelled
+from lockstep.files import json_safe
 
 
 @dataclass(frozen=True)
@@ -184,7 +184,7 @@ def to_json(event: Event) -> str:
     try:
         return json.dumps(values, allow_nan=False)
     except ValueError:
-        return json.dumps(spelled(values))
+        return json.dumps(json_safe(values))
 
 
 def to_values(event: Event) -> dict[str, Any]:

@@ -114,7 +114,7 @@ class SharedPlanCollective:
         self._buffers.meet()  # nobody writes what another still reads
 
     def _moved(self) -> tuple[int, int]:
-        """Bytes sent and received so far; stands still from one meeting to the next."""
+        """Bytes sent and received so far; constant from one meeting to the next."""
         read = self._buffers.read
         return int(read[:, self.rank].sum()), int(read[self.rank].sum())
 

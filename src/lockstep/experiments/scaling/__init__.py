@@ -70,7 +70,8 @@ def _facts(forecast: Forecast) -> Iterator[str]:
         row = fastest(list(rows))
         name = row.algorithm.replace("_", " ") if row.devices > 1 else "no exchange"
         speed = f"{row.speed_up(DURING):.3g} times one device"
-        yield f"{scaling}, fastest: {row.devices} devices, {name}, {speed}"
+        devices = "1 device" if row.devices == 1 else f"{row.devices} devices"
+        yield f"{scaling}, fastest: {devices}, {name}, {speed}"
     profile, network = forecast.profile, forecast.network
     if len(fill_buckets(profile.pieces, network.bucket // profile.itemsize)) == 1:
         yield "the whole gradient is one bucket, so nothing overlaps: try a smaller --bucket"
