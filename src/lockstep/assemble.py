@@ -46,8 +46,8 @@ def model_of(spec: RunSpec) -> models.Model:
     """The model alone, without its data.
 
     >>> from lockstep import recipes
-    >>> model_of(recipes.airfoil_linear())
-    LinearNet(num_inputs=5, num_outputs=1)
+    >>> model_of(recipes.airfoil_linear()).shapes
+    {'w': (5, 1), 'b': (1,)}
     """
     match spec.data:
         case Airfoil():

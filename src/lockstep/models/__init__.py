@@ -1,55 +1,89 @@
-"""Models written once over Ops, losses, and canonical initial weights. No framework here."""
+"""Models written once over Ops, losses, and canonical initial weights. No framework here.
+
+A model has a record of its fields (spec/parts.py) and a function that builds it; `add` makes
+another one known.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
 from lockstep.errors import InputError
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models import lenet, linear, mlp, recurrent
+from lockstep.models.layers import (
+    AvgPool,
+    Convolution,
+    Dense,
+    Flatten,
+    MaxPool,
+    ReLU,
+    Sequential,
+)
 from lockstep.models.model import Model
-from lockstep.models.recurrent import RecurrentNet
-from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, OwnModel, Softmax
+from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax, parts
 from lockstep.spec.parts import ModelPart
+
+Build = Callable[[Any, tuple[int, ...], int], Model]
+
+
+class _Builder(NamedTuple):
+    build: Build
+    for_text: bool
+
+
+_BUILDERS = {
+    Linear.kind: _Builder(linear.build, for_text=False),
+    Softmax.kind: _Builder(linear.build, for_text=False),
+    MLP.kind: _Builder(mlp.build, for_text=False),
+    LeNet.kind: _Builder(lenet.build, for_text=False),
+    RNN.kind: _Builder(recurrent.build, for_text=True),
+    GRU.kind: _Builder(recurrent.build, for_text=True),
+}
+
+
+def add(part: type[ModelPart], build: Build, *, for_text: bool = False) -> None:
+    """Make a model known: its record of fields, by `kind`, and the function that builds it.
+
+    `build(part, input_shape, num_outputs)` returns the model for examples of that shape, for
+    example a `Sequential` of layers; with `for_text` the inputs are symbols, and the shape is ().
+    """
+    if part.kind in _BUILDERS and _BUILDERS[part.kind].build is not build:
+        problem, remedy = "is built by another function already", "Give it another kind."
+        raise InputError("model.kind", part.kind, problem, remedy)
+    parts.add("model", part)
+    _BUILDERS[part.kind] = _Builder(build, for_text)
 
 
 def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Model:
     """The model a spec names, for inputs of one example's shape: () means symbols of a text.
 
-    >>> build(Linear(), (5,), 1)
-    LinearNet(num_inputs=5, num_outputs=1)
+    >>> build(Linear(), (5,), 1).initial_weights(0)["w"].shape
+    (5, 1)
     """
-    if isinstance(part, OwnModel):
-        raise InputError("model.kind", "own", "has no built-in model", "Give the model itself.")
-    recurrent = isinstance(part, RNN | GRU)
-    if recurrent != (input_shape == ()):
-        needs, has = ("text", "no text") if recurrent else ("examples with features", "text")
+    if part.kind not in _BUILDERS:
+        raise InputError("model.kind", part.kind, "has no built-in model", "Give the model itself.")
+    builder = _BUILDERS[part.kind]
+    if builder.for_text != (input_shape == ()):
+        needs = ("text", "no text") if builder.for_text else ("examples with features", "text")
         raise InputError(
             "model.kind",
             part.kind,
-            f"needs {needs}, but the data is {has}",
+            f"needs {needs[0]}, but the data is {needs[1]}",
             "Choose rnn or gru for text, another model for images and tables.",
         )
-    num_inputs = 1
-    for size in input_shape:
-        num_inputs *= size
-    match part:
-        case Softmax() if num_outputs < 2:
-            raise InputError(
-                "model.kind", "softmax", "needs classes, but the data has none", "Use linear."
-            )
-        case Linear() | Softmax():
-            return LinearNet(num_inputs, num_outputs)
-        case MLP(hiddens):
-            return MLPNet((num_inputs, *hiddens, num_outputs))
-        case LeNet(pooling):
-            if input_shape != (28, 28) or num_outputs != 10:
-                raise InputError(
-                    "model.kind", "lenet", "needs images of 28 x 28 in ten classes", "Use mlp."
-                )
-            return LeNetModel(pooling)
-        case RNN(num_hiddens):
-            return RecurrentNet(num_outputs, num_hiddens, gates=1)
-        case GRU(num_hiddens, reset):
-            return RecurrentNet(num_outputs, num_hiddens, gates=3, reset=reset)
+    return builder.build(part, input_shape, num_outputs)
 
 
-__all__ = ["Model", "build"]
+__all__ = [
+    "AvgPool",
+    "Convolution",
+    "Dense",
+    "Flatten",
+    "MaxPool",
+    "Model",
+    "ReLU",
+    "Sequential",
+    "add",
+    "build",
+]

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError, unknown
 from lockstep.schedules import KINDS, Schedule, as_schedule, schedule_from_dict, schedule_to_dict
-from lockstep.spec.parts import DATA, MODELS, OPTIMIZERS
+from lockstep.spec.parts import PARTS
 
 if TYPE_CHECKING:
     from lockstep.spec.run import RunSpec
-
-PARTS: dict[str, Mapping[str, type]] = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
 
 
 def to_dict(spec: RunSpec) -> dict[str, Any]:

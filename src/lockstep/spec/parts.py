@@ -1,14 +1,16 @@
 """The parts of a run description: data, model and optimizer, as plain frozen records.
 
 Nothing here computes: the rooms `data`, `models` and `optimizers` give these records their meaning.
-A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line.
+A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line. `add` makes
+another part known; `models.add` and `optimizers.add` call it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, is_dataclass
+from typing import ClassVar, Protocol
 
+from lockstep.errors import InputError
 from lockstep.spec.checks import listed, number, one_of, store, truth, whole
 
 SOURCES = ("real", "generated")
@@ -18,6 +20,13 @@ LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
+
+
+class Part(Protocol):
+    """A frozen record of fields with a name of its own."""
+
+    kind: ClassVar[str]
+
 
 # --- data ---------------------------------------------------------------------------------------
 
@@ -166,18 +175,20 @@ class OwnModel:
     weights: str = ""
 
 
-ModelPart = Linear | Softmax | MLP | LeNet | RNN | GRU | OwnModel
+ModelPart = Part
 
 # --- optimizers ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Optimizer:
+class Optimizer:
     """What every optimizer has: weight decay and clipping. 0 switches each off.
 
-    Gradients are clipped first (by value, then by global norm), decay is added after.
+    Gradients are clipped first (by value, then by global norm), decay is added after. The checks
+    below are those of fields that optimizers have in common; others are a record's own to check.
     """
 
+    kind: ClassVar[str]
     weight_decay: float = 0.0
     clip_norm: float = 0.0
     clip_value: float = 0.0
@@ -197,14 +208,14 @@ class _Optimizer:
 
 
 @dataclass(frozen=True)
-class SGD(_Optimizer):
+class SGD(Optimizer):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
 
 
 @dataclass(frozen=True)
-class Momentum(_Optimizer):
+class Momentum(Optimizer):
     """v <- m v + g; w <- w - lr v."""
 
     kind: ClassVar[str] = "momentum"
@@ -212,7 +223,7 @@ class Momentum(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Nesterov(_Optimizer):
+class Nesterov(Optimizer):
     """v <- m v + g; w <- w - lr (g + m v)."""
 
     kind: ClassVar[str] = "nesterov"
@@ -220,7 +231,7 @@ class Nesterov(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adagrad(_Optimizer):
+class Adagrad(Optimizer):
     """s <- s + g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "adagrad"
@@ -228,7 +239,7 @@ class Adagrad(_Optimizer):
 
 
 @dataclass(frozen=True)
-class RMSprop(_Optimizer):
+class RMSprop(Optimizer):
     """s <- d s + (1-d) g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "rmsprop"
@@ -237,7 +248,7 @@ class RMSprop(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adadelta(_Optimizer):
+class Adadelta(Optimizer):
     """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u"""
 
     kind: ClassVar[str] = "adadelta"
@@ -246,7 +257,7 @@ class Adadelta(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adam(_Optimizer):
+class Adam(Optimizer):
     """Means of g and g^2, both corrected for their start at zero."""
 
     kind: ClassVar[str] = "adam"
@@ -263,10 +274,36 @@ class AdamW(Adam):
     weight_decay: float = 0.01
 
 
-OptimizerPart = SGD | Momentum | Nesterov | Adagrad | RMSprop | Adadelta | Adam | AdamW
+OptimizerPart = Optimizer
 
-DATA = {part.kind: part for part in (Airfoil, FashionMNIST, TimeMachine, OwnData)}
-MODELS = {part.kind: part for part in (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel)}
-OPTIMIZERS = {
+# --- by kind ------------------------------------------------------------------------------------
+
+DATA: dict[str, type] = {part.kind: part for part in (Airfoil, FashionMNIST, TimeMachine, OwnData)}
+MODELS: dict[str, type] = {
+    part.kind: part for part in (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel)
+}
+OPTIMIZERS: dict[str, type] = {
     part.kind: part for part in (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW)
 }
+PARTS = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
+
+
+def add(section: str, part: type) -> None:
+    """Make a part known to specs, TOML files and command lines, by its `kind`.
+
+    `section` is data, model or optimizer; `part` a frozen dataclass whose fields have defaults.
+
+    >>> add("model", int)
+    Traceback (most recent call last):
+    ...
+    lockstep.errors.InputError: model = 'int': is no record of a part. Give a frozen dataclass \
+with `kind: ClassVar[str]`.
+    """
+    kind, known = getattr(part, "kind", None), PARTS[section]
+    if not is_dataclass(part) or not isinstance(kind, str):
+        remedy = "Give a frozen dataclass with `kind: ClassVar[str]`."
+        raise InputError(section, part.__name__, "is no record of a part", remedy)
+    if known.get(kind, part) is not part:
+        problem = f"is the kind of {known[kind].__name__} already"
+        raise InputError(f"{section}.kind", kind, problem, "Give it another kind.")
+    known[kind] = part

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
-from lockstep.models.lenet import Convolution, Layer, LeNetModel
+from lockstep.models.layers import Block, Convolution, Sequential
 
 SIDE = 28  # of an image
 
@@ -15,7 +15,7 @@ class LayerShape:
     """Of one example: the outputs' shape, how many numbers there are before pooling, and how many
     products are added up for them."""
 
-    layer: Layer
+    layer: Block
     outputs: tuple[int, ...]
     unpooled: int
     products: int
@@ -25,18 +25,19 @@ class LayerShape:
         return self.layer.name
 
 
-def layer_shapes(model: LeNetModel) -> tuple[LayerShape, ...]:
+def layer_shapes(model: Sequential) -> tuple[LayerShape, ...]:
     """Layer by layer. A kernel multiplies at every place, a matrix once.
 
-    >>> [(s.name, s.outputs, s.products) for s in layer_shapes(LeNetModel("avg"))][:3]
+    >>> from lockstep.models.lenet import lenet
+    >>> [(s.name, s.outputs, s.products) for s in layer_shapes(lenet("avg"))][:3]
     [('conv1', (20, 13, 13), 121680), ('conv2', (50, 4, 4), 2025000), ('fc1', (128,), 102400)]
     """
     found, side = [], SIDE
-    for layer in model.layers:
+    for layer in model.blocks:
         shape = model.shapes[f"{layer.name}_w"]
         size = prod(shape)
-        if isinstance(layer, Convolution):
-            places = side + 2 * layer.padding - shape[2] + 1
+        if isinstance(layer.layer, Convolution):
+            places = side + 2 * layer.layer.padding - shape[2] + 1
             side = places // 2
             found.append(
                 LayerShape(layer, (shape[0], side, side), places**2 * shape[0], places**2 * size)

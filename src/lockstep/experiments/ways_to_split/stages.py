@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from itertools import combinations, pairwise
 
 from lockstep.experiments.ways_to_split.layer_shapes import LayerShape, layer_shapes
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import Sequential
 
 # what a number before pooling costs, in products: convolutions of few channels, ReLU and pooling
 # wait for memory. Fits the times of all layers of both forms, batch 256, float32, on one core
 UNPOOLED = 300
 
 
-def stages(model: LeNetModel, num_devices: int) -> tuple[tuple[LayerShape, ...], ...]:
+def stages(model: Sequential, num_devices: int) -> tuple[tuple[LayerShape, ...], ...]:
     """Neighbouring layers for each device, so that the largest cost is as small as possible, then
     the second largest, and so on.
 
     A layer costs its products three times: forward, gradient of weights, gradient of inputs, which
     images do not need; and UNPOOLED for each number that it computes.
 
-    >>> [[layer.name for layer in stage] for stage in stages(LeNetModel("max"), 3)]
+    >>> from lockstep.models.lenet import lenet
+    >>> [[layer.name for layer in stage] for stage in stages(lenet("max"), 3)]
     [['conv1'], ['conv2'], ['fc1', 'fc2', 'fc3']]
     """
     layers = layer_shapes(model)

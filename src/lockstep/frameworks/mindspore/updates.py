@@ -8,30 +8,18 @@ AdamWeightDecay has no correction, and Momentum looks ahead otherwise than Neste
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import mindspore as ms
 import numpy as np
-from mindspore.experimental import optim
 
 from lockstep import optimizers
+from lockstep.frameworks.mindspore import concise
 from lockstep.frameworks.mindspore.arrays import Array
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.ops import Weights
-from lockstep.spec.parts import Adam, AdamW, OptimizerPart
+from lockstep.spec.parts import OptimizerPart
 
 Parameters = Mapping[str, ms.Parameter]
-
-_SLOTS: dict[str, dict[str, str]] = {
-    "sgd": {},
-    "momentum": {"velocity": "accum"},
-    "nesterov": {"velocity": "accum"},
-    "adagrad": {"sum_squares": "accum"},
-    "rmsprop": {"mean_squares": "mean_square"},
-    "adadelta": {"mean_squares": "accum", "mean_deltas": "accum_update"},
-    "adam": {"mean": "exp_avg", "mean_squares": "exp_avg_sq"},
-    "adamw": {"mean": "exp_avg", "mean_squares": "exp_avg_sq"},
-}
 
 
 class OwnOptimizer:
@@ -40,16 +28,16 @@ class OwnOptimizer:
     def __init__(self, ops: MindSporeOps, parameters: Parameters, part: OptimizerPart) -> None:
         self.note = f"mindspore.experimental.optim ({part.kind})"
         self._ops, self._part = ops, part
-        self._optimizer = _optimizer(list(parameters.values()), part)
+        self._optimizer = concise.optimizer(part, list(parameters.values()))
         self._slots: Parameters = {
             f"{slot}/{name}": own
-            for slot, native in _SLOTS[part.kind].items()
+            for slot, native in concise.SLOTS.get(part.kind, {}).items()
             for name, own in zip(parameters, getattr(self._optimizer, native), strict=True)
         }
 
     def install(self, slots: Weights, step: int) -> None:
         assign(self._slots, slots)
-        if isinstance(self._part, Adam):
+        if self._part.kind in ("adam", "adamw"):
             ms.ops.assign(self._optimizer.state_step, ms.Tensor(step, ms.int32))
         if self._part.kind in ("sgd", "momentum", "nesterov"):
             for first in self._optimizer.stat:  # not the first update: the velocity is there
@@ -94,26 +82,3 @@ def assign(parameters: Parameters, arrays: Weights) -> None:
 
 def copies(ops: MindSporeOps, parameters: Parameters) -> Weights:
     return {n: Array(ops, ms.Tensor(p.asnumpy().copy())) for n, p in parameters.items()}
-
-
-def _optimizer(own: list[ms.Parameter], part: OptimizerPart) -> optim.Optimizer:
-    """The optimizer of that kind; its rate is set before each step."""
-    o: Any = part
-    common = {"lr": 1.0, "weight_decay": o.weight_decay}
-    if isinstance(part, Adam):
-        kind = optim.AdamW if isinstance(part, AdamW) else optim.Adam
-        return kind(own, betas=(o.beta1, o.beta2), eps=o.eps, **common)
-    match part.kind:
-        case "sgd":
-            return optim.SGD(own, **common)
-        case "momentum":
-            return optim.SGD(own, momentum=o.momentum, **common)
-        case "nesterov":
-            # without momentum there is nothing to look ahead along, and MindSpore refuses to
-            ahead = o.momentum > 0
-            return optim.SGD(own, momentum=o.momentum, nesterov=ahead, **common)
-        case "adagrad":
-            return optim.Adagrad(own, eps=o.eps, **common)
-        case "rmsprop":
-            return optim.RMSprop(own, alpha=o.decay, eps=o.eps, **common)
-    return optim.Adadelta(own, rho=o.decay, eps=o.eps, **common)

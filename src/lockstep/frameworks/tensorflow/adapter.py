@@ -18,8 +18,6 @@ from lockstep.frameworks.tensorflow.logical import show_logical
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.frameworks.tensorflow.program import tensorflow_program
 from lockstep.models import Model
-from lockstep.models.lenet import LeNetModel
-from lockstep.models.recurrent import RecurrentNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -64,12 +62,8 @@ class TensorFlowFramework:
 
 
 def _fused_parts(model: Model) -> tuple[str, ...]:
-    match model:
-        case LeNetModel("max"):
-            return ("fused convolution and pooling",)
-        case RecurrentNet(gates=3):
-            return ("fused gru",)
-    return ()
+    notes = {"conv_max_pool": "fused convolution and pooling", "symbol_gru": "fused gru"}
+    return tuple(notes[name] for name in model.fused_parts if name in notes)
 
 
 framework = TensorFlowFramework()

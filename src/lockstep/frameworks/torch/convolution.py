@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from lockstep.frameworks.torch.windows import Windows, four_places, gradients, outputs
-from lockstep.models.lenet import conv_avg_pool, conv_max_pool
+from lockstep.models.layers import conv_avg_pool, conv_max_pool
 
 Tensor = torch.Tensor
 Gradients = tuple[Tensor | None, Tensor, Tensor, None]

@@ -16,7 +16,7 @@ from lockstep.experiments.ways_to_split.ways.way import (
 )
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import Sequential
 from lockstep.ops import Arrays
 from lockstep.processes.splitting import shard_slices
 
@@ -24,7 +24,7 @@ from lockstep.processes.splitting import shard_slices
 class OneDevice:
     """The whole batch on device 0, while the others wait for it."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._model, self._works = ops, model, wire.rank == 0
         self.weights = own_weights(ops, arrays if self._works else {})
 
@@ -32,7 +32,7 @@ class OneDevice:
         if not self._works:
             return Gradient(nothing(self._ops), {})
         scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
+        for layer in self._model.blocks:
             scores = apply_layer(self._ops, layer, scores, self.weights)
         loss = share_of_loss(self._ops, scores, labels, len(labels))
         found = torch.autograd.grad(loss, list(self.weights.values()))
@@ -42,7 +42,7 @@ class OneDevice:
 class ByData:
     """A shard of the batch on every device; one flat buffer with all gradients is summed."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._wire, self._model = ops, wire, model
         self.weights = own_weights(ops, arrays)
 
@@ -64,7 +64,7 @@ class ByData:
         if not len(labels):  # more devices than examples
             return nothing(self._ops), tuple(map(torch.zeros_like, weights))
         scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
+        for layer in self._model.blocks:
             scores = apply_layer(self._ops, layer, scores, self.weights)
         loss = share_of_loss(self._ops, scores, labels, batch_size)
         return loss, torch.autograd.grad(loss, weights)

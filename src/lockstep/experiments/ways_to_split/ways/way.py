@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 import torch
 
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import Layer
+from lockstep.models.layers import Block
 from lockstep.models.losses import cross_entropy
 from lockstep.ops import Arrays
 
@@ -51,7 +51,7 @@ def as_inputs(ops: TorchOps, images: Tensor) -> Tensor:
     return ops.floating(images).unsqueeze(1) / 255
 
 
-def apply_layer(ops: TorchOps, layer: Layer, x: Tensor, weights: Tensors) -> Tensor:
+def apply_layer(ops: TorchOps, layer: Block, x: Tensor, weights: Tensors) -> Tensor:
     out: Tensor = layer(ops, x, weights[f"{layer.name}_w"], weights[f"{layer.name}_b"])
     return out
 
