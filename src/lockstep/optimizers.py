@@ -123,9 +123,9 @@ def add(part: type[OptimizerPart], rule: Rule) -> None:
     ...
     lockstep.errors.InputError: optimizer.kind = 'sgd': has a rule already. Give it another kind.
     """
-    if not issubclass(part, parts.Optimizer):
-        problem, remedy = "has no weight decay and clipping", "Derive it from spec.parts.Optimizer."
-        raise InputError("optimizer", part.__name__, problem, remedy)
+    if not issubclass(part, parts.OptimizerPart):
+        remedy = "Derive it from spec.parts.OptimizerPart."
+        raise InputError("optimizer", part.__name__, "has no decay and clipping", remedy)
     if RULES.get(part.kind, rule) is not rule:
         problem, remedy = "has a rule already", "Give it another kind."
         raise InputError("optimizer.kind", part.kind, problem, remedy)

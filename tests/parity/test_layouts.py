@@ -10,6 +10,7 @@ import pytest
 from lockstep import models
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
+from lockstep.models.layers import Sequential
 from lockstep.models.own import OwnNet
 from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax
 
@@ -49,7 +50,7 @@ def native_shapes(framework: str, model: models.Model) -> tuple[Any, dict[str, t
     from lockstep.frameworks.jax import layout as flax_layout
 
     module, _ = flax_concise.build(model)
-    if isinstance(model, models.Sequential):
+    if isinstance(model, Sequential):
         # images have their channels last
         shape = (28, 28, 1) if len(model.input_shape) == 3 else model.input_shape
         inputs: tuple[Any, ...] = (jnp.zeros((2, *shape)),)

@@ -7,7 +7,9 @@ when a call begins and taken out when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -28,6 +30,25 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 SEEDS_APART = 1_000_003  # between the first steps of neighbouring seeds: they draw apart
+EVALUATION_SEED = 0  # of what a module draws while it is evaluated, or tried
+# Layers such as Dropout draw from a generator that the whole process shares. A run whose module may
+# draw seeds it for each step, and holds this lock until the step's gradient is there: runs in
+# several threads each draw what they draw alone. A module may be called within a module.
+_GENERATOR = threading.RLock()
+
+
+@contextmanager
+def drawing(
+    seeded: Callable[[int], AbstractContextManager[object]], seed: int | None
+) -> Iterator[None]:
+    """Within it, what a module draws follows from the seed; None: the module draws nothing.
+
+    `seeded(seed)` seeds the framework's generator, and gives it back as it was where it can."""
+    if seed is None:
+        yield
+        return
+    with _GENERATOR, seeded(seed):
+        yield
 
 
 def require_module(model: Any, kind: type | tuple[type, ...], name: str) -> None:

@@ -1,7 +1,7 @@
 """Models written once over Ops, losses, and canonical initial weights. No framework here.
 
-A model has a record of its fields (spec/parts.py) and a function that builds it; `add` makes
-another one known.
+A model has a record of its fields (spec/parts.py) and a function that builds it, most of them from
+the descriptions in layers.py; `add` makes another one known.
 """
 
 from __future__ import annotations
@@ -10,16 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lockstep.errors import InputError
-from lockstep.models import lenet, linear, mlp, recurrent
-from lockstep.models.layers import (
-    AvgPool,
-    Convolution,
-    Dense,
-    Flatten,
-    MaxPool,
-    ReLU,
-    Sequential,
-)
+from lockstep.models import feedforward, lenet, recurrent
 from lockstep.models.model import Model
 from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax, parts
 from lockstep.spec.parts import ModelPart
@@ -32,10 +23,10 @@ class _Builder(NamedTuple):
     for_text: bool
 
 
-_BUILDERS = {
-    Linear.kind: _Builder(linear.build, for_text=False),
-    Softmax.kind: _Builder(linear.build, for_text=False),
-    MLP.kind: _Builder(mlp.build, for_text=False),
+BUILDERS = {
+    Linear.kind: _Builder(feedforward.linear, for_text=False),
+    Softmax.kind: _Builder(feedforward.linear, for_text=False),
+    MLP.kind: _Builder(feedforward.mlp, for_text=False),
     LeNet.kind: _Builder(lenet.build, for_text=False),
     RNN.kind: _Builder(recurrent.build, for_text=True),
     GRU.kind: _Builder(recurrent.build, for_text=True),
@@ -46,13 +37,13 @@ def add(part: type[ModelPart], build: Build, *, for_text: bool = False) -> None:
     """Make a model known: its record of fields, by `kind`, and the function that builds it.
 
     `build(part, input_shape, num_outputs)` returns the model for examples of that shape, for
-    example a `Sequential` of layers; with `for_text` the inputs are symbols, and the shape is ().
+    example a `layers.Sequential`; with `for_text` the inputs are symbols, and the shape is ().
     """
-    if part.kind in _BUILDERS and _BUILDERS[part.kind].build is not build:
+    if part.kind in BUILDERS and BUILDERS[part.kind].build is not build:
         problem, remedy = "is built by another function already", "Give it another kind."
         raise InputError("model.kind", part.kind, problem, remedy)
     parts.add("model", part)
-    _BUILDERS[part.kind] = _Builder(build, for_text)
+    BUILDERS[part.kind] = _Builder(build, for_text)
 
 
 def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Model:
@@ -61,9 +52,9 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
     >>> build(Linear(), (5,), 1).initial_weights(0)["w"].shape
     (5, 1)
     """
-    if part.kind not in _BUILDERS:
+    if part.kind not in BUILDERS:
         raise InputError("model.kind", part.kind, "has no built-in model", "Give the model itself.")
-    builder = _BUILDERS[part.kind]
+    builder = BUILDERS[part.kind]
     if builder.for_text != (input_shape == ()):
         needs = ("text", "no text") if builder.for_text else ("examples with features", "text")
         raise InputError(
@@ -75,15 +66,4 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
     return builder.build(part, input_shape, num_outputs)
 
 
-__all__ = [
-    "AvgPool",
-    "Convolution",
-    "Dense",
-    "Flatten",
-    "MaxPool",
-    "Model",
-    "ReLU",
-    "Sequential",
-    "add",
-    "build",
-]
+__all__ = ["Model", "add", "build"]

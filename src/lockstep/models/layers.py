@@ -9,7 +9,7 @@ Shapes are those of one example, without the batch: images (C, H, W), vectors (n
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -47,60 +47,60 @@ class ReLU:
 
 
 @dataclass(frozen=True)
-class MaxPool:
-    """The largest of every window of size x size: (B, C, H, W) -> (B, C, H / size, W / size)."""
-
+class _Pool:
     size: int = 2
 
     def output_shape(self, shape: Shape) -> Shape:
-        return _pooled(shape, self.size)
+        channels, height, width = shape
+        return channels, height // self.size, width // self.size
+
+
+@dataclass(frozen=True)
+class MaxPool(_Pool):
+    """The largest of every window of size x size: (B, C, H, W) -> (B, C, H / size, W / size)."""
 
     def apply(self, ops: Ops, x: Array) -> Array:
         return ops.max_pool2d(x, self.size)
 
 
 @dataclass(frozen=True)
-class AvgPool:
+class AvgPool(_Pool):
     """The mean of every window of size x size: (B, C, H, W) -> (B, C, H / size, W / size)."""
-
-    size: int = 2
-
-    def output_shape(self, shape: Shape) -> Shape:
-        return _pooled(shape, self.size)
 
     def apply(self, ops: Ops, x: Array) -> Array:
         return ops.avg_pool2d(x, self.size)
 
 
-def _pooled(shape: Shape, size: int) -> Shape:
-    channels, height, width = shape
-    return channels, height // size, width // size
-
-
 @dataclass(frozen=True)
-class Dense:
-    """x w + b: (B, inputs) -> (B, outputs).
-
-    `weight` (inputs, outputs) and `bias` (outputs,) are the arrays' names: `name`_w and `name`_b
-    unless given.
-    """
+class _Weighted:
+    """`weight` and `bias` are the arrays' names: `name`_w and `name`_b unless given."""
 
     name: str
     inputs: int
     outputs: int
-    weight: str = ""
-    bias: str = ""
+    weight: str = field(default="", kw_only=True)
+    bias: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
         store(self, "weight", self.weight or f"{self.name}_w")
         store(self, "bias", self.bias or f"{self.name}_b")
+
+    def _require(self, fits: bool, shape: Shape) -> None:
+        if not fits:
+            problem = f"takes so many inputs, but is given {shape}"
+            raise InputError(f"model, layer {self.name}", self.inputs, problem, "Make them equal.")
+
+
+@dataclass(frozen=True)
+class Dense(_Weighted):
+    """x w + b: (B, inputs) -> (B, outputs), with w (inputs, outputs) and b (outputs,)."""
 
     @property
     def shapes(self) -> dict[str, Shape]:
         return {self.weight: (self.inputs, self.outputs), self.bias: (self.outputs,)}
 
     def output_shape(self, shape: Shape) -> Shape:
-        _require(self.name, self.inputs, shape == (self.inputs,), shape)
+        self._require(shape == (self.inputs,), shape)
         return (self.outputs,)
 
     def apply(self, ops: Ops, x: Array, w: Array, b: Array) -> Array:
@@ -108,26 +108,13 @@ class Dense:
 
 
 @dataclass(frozen=True)
-class Convolution:
-    """(B, inputs, H, W) -> (B, outputs, H', W') with H' = H + 2 padding - kernel + 1.
+class Convolution(_Weighted):
+    """(B, inputs, H, W) -> (B, outputs, H', W') with H' = H + 2 padding - kernel + 1, and w
+    (outputs, inputs, kernel, kernel). Output channels are independent of each other: some of the
+    kernels give some of the result."""
 
-    The arrays are `name`_w (outputs, inputs, kernel, kernel) and `name`_b (outputs,). Output
-    channels are independent of each other: some of the kernels give some of the result.
-    """
-
-    name: str
-    inputs: int
-    outputs: int
     kernel: int
     padding: int = 0
-
-    @property
-    def weight(self) -> str:
-        return f"{self.name}_w"
-
-    @property
-    def bias(self) -> str:
-        return f"{self.name}_b"
 
     @property
     def shapes(self) -> dict[str, Shape]:
@@ -135,17 +122,11 @@ class Convolution:
         return {self.weight: kernels, self.bias: (self.outputs,)}
 
     def output_shape(self, shape: Shape) -> Shape:
-        _require(self.name, self.inputs, len(shape) == 3 and shape[0] == self.inputs, shape)
+        self._require(len(shape) == 3 and shape[0] == self.inputs, shape)
         return self.outputs, *(size + 2 * self.padding - self.kernel + 1 for size in shape[1:])
 
     def apply(self, ops: Ops, x: Array, w: Array, b: Array) -> Array:
         return ops.conv2d(x, w, b, self.padding)
-
-
-def _require(name: str, inputs: int, fits: bool, shape: Shape) -> None:
-    if not fits:
-        problem = f"takes so many inputs, but is given {shape}"
-        raise InputError(f"model, layer {name}", inputs, problem, "Make them equal.")
 
 
 Weightless = Flatten | ReLU | MaxPool | AvgPool
@@ -246,21 +227,18 @@ Make them equal.
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """The layers with weights, each with those around it that have none."""
-        found: list[Block] = []
-        before: tuple[Weightless, ...] = ()
+        groups: list[tuple[list[Weightless], Weighted, list[Weightless]]] = []
+        waiting: list[Weightless] = []
         for layer in self.layers:
             if isinstance(layer, Weighted):
-                found.append(Block(before, layer, ()))
-                before = ()
-            elif isinstance(layer, Flatten) or not found or before:
-                before = (*before, layer)
+                groups.append((waiting, layer, []))
+                waiting = []
+            elif groups and not waiting and not isinstance(layer, Flatten):
+                groups[-1][2].append(layer)
             else:
-                last = found.pop()
-                found.append(Block(last.before, last.layer, (*last.after, layer)))
-        if before:
-            last = found.pop()
-            found.append(Block(last.before, last.layer, (*last.after, *before)))
-        return tuple(found)
+                waiting.append(layer)
+        groups[-1][2].extend(waiting)
+        return tuple(Block(tuple(before), own, tuple(after)) for before, own, after in groups)
 
     @property
     def shapes(self) -> dict[str, Shape]:

@@ -181,7 +181,7 @@ ModelPart = Part
 
 
 @dataclass(frozen=True)
-class Optimizer:
+class OptimizerPart:
     """What every optimizer has: weight decay and clipping. 0 switches each off.
 
     Gradients are clipped first (by value, then by global norm), decay is added after. The checks
@@ -208,14 +208,14 @@ class Optimizer:
 
 
 @dataclass(frozen=True)
-class SGD(Optimizer):
+class SGD(OptimizerPart):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
 
 
 @dataclass(frozen=True)
-class Momentum(Optimizer):
+class Momentum(OptimizerPart):
     """v <- m v + g; w <- w - lr v."""
 
     kind: ClassVar[str] = "momentum"
@@ -223,7 +223,7 @@ class Momentum(Optimizer):
 
 
 @dataclass(frozen=True)
-class Nesterov(Optimizer):
+class Nesterov(OptimizerPart):
     """v <- m v + g; w <- w - lr (g + m v)."""
 
     kind: ClassVar[str] = "nesterov"
@@ -231,7 +231,7 @@ class Nesterov(Optimizer):
 
 
 @dataclass(frozen=True)
-class Adagrad(Optimizer):
+class Adagrad(OptimizerPart):
     """s <- s + g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "adagrad"
@@ -239,7 +239,7 @@ class Adagrad(Optimizer):
 
 
 @dataclass(frozen=True)
-class RMSprop(Optimizer):
+class RMSprop(OptimizerPart):
     """s <- d s + (1-d) g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "rmsprop"
@@ -248,7 +248,7 @@ class RMSprop(Optimizer):
 
 
 @dataclass(frozen=True)
-class Adadelta(Optimizer):
+class Adadelta(OptimizerPart):
     """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u"""
 
     kind: ClassVar[str] = "adadelta"
@@ -257,7 +257,7 @@ class Adadelta(Optimizer):
 
 
 @dataclass(frozen=True)
-class Adam(Optimizer):
+class Adam(OptimizerPart):
     """Means of g and g^2, both corrected for their start at zero."""
 
     kind: ClassVar[str] = "adam"
@@ -273,8 +273,6 @@ class AdamW(Adam):
     kind: ClassVar[str] = "adamw"
     weight_decay: float = 0.01
 
-
-OptimizerPart = Optimizer
 
 # --- by kind ------------------------------------------------------------------------------------
 

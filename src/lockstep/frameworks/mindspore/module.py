@@ -12,15 +12,19 @@ import numpy as np
 from mindspore import nn
 
 from lockstep.errors import InputError
-from lockstep.frameworks.concise import Call, native_maker, own_call
-from lockstep.frameworks.drawing import EVALUATION_SEED, drawing
+from lockstep.frameworks.concise import Call, own_call
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.mindspore import concise
 from lockstep.frameworks.mindspore.arrays import Array
 from lockstep.frameworks.mindspore.gradients import value_and_grad
 from lockstep.frameworks.mindspore.layout import layout
-from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
-from lockstep.frameworks.module_program import ModuleProgram, check_module, require_module
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.ops import Snapshot, Weights
 
@@ -90,17 +94,15 @@ class MindSporeModule:
         self._forward = ms.jit(cell) if self.compiles else cell
         self._all = cell.parameters_dict()
         self._trained = {n: p for n, p in self._all.items() if p.requires_grad}
-        native_maker(concise.MAKERS, spec.optimizer, "mindspore.experimental.optim")
-        kind = OwnOptimizer if spec.precision == "float32" else RuleOptimizer
-        self.optimizer: OwnOptimizer | RuleOptimizer = kind(ops, self._trained, spec.optimizer)
+        self.optimizer = concise.optimizer(spec.optimizer, ops, self._trained)
 
     def install(self, weights: Weights, slots: Weights, step: int) -> None:
-        assign(self._all, weights)
+        concise.assign(self._all, weights)
         own = {n: a for n, a in slots.items() if n.partition("/")[2] in self._trained}
         self.optimizer.install(own, step)
 
     def extract(self) -> tuple[Weights, Weights]:
-        return copies(self._ops, self._all), self.optimizer.extract()
+        return concise.copies(self._ops, self._all), self.optimizer.extract()
 
     def gradient(
         self, loss: Callable[[Array], Array], x: Array, carry: Weights, seed: int

@@ -11,9 +11,14 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.frameworks.concise import Call, own_call
-from lockstep.frameworks.drawing import EVALUATION_SEED, drawing
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram, check_module, require_module
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.mxnet import concise
 from lockstep.frameworks.mxnet.layout import layout
 from lockstep.frameworks.mxnet.quiet import autograd, gluon, mx

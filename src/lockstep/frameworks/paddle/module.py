@@ -10,9 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.frameworks.concise import Call, own_call
-from lockstep.frameworks.drawing import EVALUATION_SEED, drawing
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram, check_module, require_module
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.paddle import concise
 from lockstep.frameworks.paddle.layout import layout
 from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle

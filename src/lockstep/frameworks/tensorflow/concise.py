@@ -138,37 +138,34 @@ SLOTS = {  # our slots -> the lists of variables in which Keras keeps them
     "adam": {"mean": "_momentums", "mean_squares": "_velocities"},
     "adamw": {"mean": "_momentums", "mean_squares": "_velocities"},
 }
+# Each with its settings; Keras casts a plain number by way of float32, and computes in float64 with
+# one of NumPy, which `n` makes. Keras' weight decay is AdamW's; ours elsewhere is added to the
+# gradient: only AdamW is given it. Keras adds eps under the root: its square there bounds the
+# difference by eps.
 _RULES = keras.optimizers
-# from the part, the rate, and `number`, which makes a setting of the run's precision. Keras' weight
-# decay is AdamW's; ours elsewhere is added to the gradient: only AdamW is given it
 MAKERS = {
-    "sgd": lambda o, rate, number: _RULES.SGD(rate),
-    "momentum": lambda o, rate, number: _RULES.SGD(rate, momentum=number(o.momentum)),
-    "nesterov": lambda o, rate, number: _RULES.SGD(
-        rate, momentum=number(o.momentum), nesterov=True
+    "sgd": lambda o, n: (_RULES.SGD, {}),
+    "momentum": lambda o, n: (_RULES.SGD, {"momentum": n(o.momentum)}),
+    "nesterov": lambda o, n: (_RULES.SGD, {"momentum": n(o.momentum), "nesterov": True}),
+    "adagrad": lambda o, n: (
+        _RULES.Adagrad,
+        {"initial_accumulator_value": 0.0, "epsilon": o.eps**2},
     ),
-    # Keras adds eps under the root: its square there bounds the difference by eps
-    "adagrad": lambda o, rate, number: _RULES.Adagrad(
-        rate, initial_accumulator_value=0.0, epsilon=o.eps**2
-    ),
-    "rmsprop": lambda o, rate, number: _RULES.RMSprop(rate, rho=o.decay, epsilon=o.eps**2),
-    "adadelta": lambda o, rate, number: _RULES.Adadelta(rate, rho=o.decay, epsilon=o.eps),
-    "adam": lambda o, rate, number: _RULES.Adam(
-        rate, beta_1=number(o.beta1), beta_2=number(o.beta2)
-    ),
-    "adamw": lambda o, rate, number: _RULES.AdamW(
-        rate,
-        beta_1=number(o.beta1),
-        beta_2=number(o.beta2),
-        weight_decay=number(o.weight_decay),
-    ),
+    "rmsprop": lambda o, n: (_RULES.RMSprop, {"rho": o.decay, "epsilon": o.eps**2}),
+    "adadelta": lambda o, n: (_RULES.Adadelta, {"rho": o.decay, "epsilon": o.eps}),
+    "adam": lambda o, n: (_RULES.Adam, _betas(o, n)),
+    "adamw": lambda o, n: (_RULES.AdamW, _betas(o, n) | {"weight_decay": n(o.weight_decay)}),
 }
+
+
+def _betas(o: Any, n: Callable[[float], Any]) -> dict[str, Any]:
+    return {"beta_1": n(o.beta1), "beta_2": n(o.beta2)}
 
 
 def optimizer(
     part: OptimizerPart, rate: Callable[[], Array], precision: str
 ) -> keras.optimizers.Optimizer:
     """Keras' optimizer of that kind."""
-    # Keras casts a plain number by way of float32, and computes in float64 with one of NumPy
     number = np.float64 if precision == "float64" else float
-    return native_maker(MAKERS, part, "Keras")(part, rate, number)
+    rule, settings = native_maker(MAKERS, part, "Keras")(part, number)
+    return rule(rate, **settings)

@@ -11,9 +11,14 @@ import torch
 from torch import nn
 
 from lockstep.frameworks.concise import Call, own_call
-from lockstep.frameworks.drawing import EVALUATION_SEED, drawing
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram, check_module, require_module
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.torch import concise
 from lockstep.frameworks.torch.layout import layout
