@@ -1,4 +1,4 @@
-# `make run` and `make test` set up everything they need below this folder, and may be repeated.
+# `make run` and `make test` install what they need into .venv; both may be repeated.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -10,7 +10,7 @@ STAMP := $(VENV)/.installed
 run: $(STAMP)
 	$(BIN)/lockstep compare airfoil-linear --frameworks numpy,torch,jax --steps 300
 
-# each of the two workers has one core: more threads would wait for each other, actively
+# one core for each of the two test processes: more threads would spin while they wait for each other
 test: export OMP_NUM_THREADS := 1
 test: $(STAMP)
 	$(BIN)/ruff format --check .
@@ -18,7 +18,7 @@ test: $(STAMP)
 	$(BIN)/mypy
 	$(BIN)/pytest -q -n 2 --dist worksteal -m "not slow"
 
-# the four frameworks that need interpreters of their own, and the run handed through all seven
+# the four frameworks with environments of their own, and one run continued in all seven in turn
 test-frameworks: environments
 	$(BIN)/python -m tests.in_environments
 	$(BIN)/pytest -q tests/training/test_relay.py
@@ -26,8 +26,8 @@ test-frameworks: environments
 test-slow: $(STAMP)
 	$(BIN)/pytest -q -m slow
 
-# kept from one run to the next where the folder survives; made anew when their versions change; two
-# at a time: each waits for downloads and for the disk
+# kept between runs, and made again only when their versions change; two at a time, because each
+# waits for downloads and for the disk
 environments: $(STAMP)
 	$(BIN)/lockstep env create mindspore & \
 	$(BIN)/lockstep env create tensorflow paddle mxnet; others=$$?; \
@@ -36,7 +36,7 @@ environments: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks
 
-# the stamp comes last, so that an interrupted installation is taken up again
+# the stamp is made last, so that an interrupted installation is repeated
 $(STAMP): pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e ".[test]"

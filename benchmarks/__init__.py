@@ -1,3 +1,3 @@
-"""Side-by-side speed. Each contender lives in a process of its own; rounds alternate between them,
-so that a slow moment of the machine meets all of them. A speed is a ratio of medians.
+"""Speed against other code. Each contender has its own process, and rounds alternate between them,
+so that a slow moment of the machine affects all of them. A speed is a ratio of medians.
 """

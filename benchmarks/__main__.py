@@ -1,7 +1,7 @@
-"""`python -m benchmarks [--only NAME ...] [--rounds N] [--json]`: every speed we claim, measured.
+"""`python -m benchmarks [--only NAME ...] [--rounds N] [--json]`: every speed claimed, measured.
 
-A row is a ratio of medians beside the least (or, for costs, the most) that is asked of it; where
-nothing is asked it explains another.
+A row has a ratio of medians and its bound: the least or, for costs, the most that it may be. A row
+without a bound explains the row before it.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 
-from benchmarks.beside import time_beside
-from benchmarks.log import time_log
-from benchmarks.memory import peak
-from benchmarks.side_by_side import time_side_by_side
+from benchmarks.busy_machine import time_on_busy_machine
+from benchmarks.long_run import time_long_run
+from benchmarks.memory import peak_memory
+from benchmarks.rounds import Timing, time_in_turn
 from benchmarks.startup import time_startup
 from lockstep.training.machine import machine_facts
 
 
 @dataclass(frozen=True)
 class Row:
-    """One claim: what was measured, the figure, and the bound it must keep, if any."""
+    """One claim: what was measured, the figure, and its bound, if there is one."""
 
     claim: str
     figure: float
@@ -48,8 +48,9 @@ class Row:
 Claim = tuple[str, str, str, float | None]  # text, slow contender, fast contender, least ratio
 
 
-def ratios(names: list[str], claims: list[Claim], rounds: int) -> list[Row]:
-    times = time_side_by_side(names, rounds)
+def ratio_rows(names: list[str], claims: list[Claim], rounds: int) -> list[Row]:
+    """Times the contenders in turn; a row for each claim."""
+    times = time_in_turn(names, rounds)
     rows = []
     for claim, slow, fast, bound in claims:
         detail = f"{_ms(times[slow])} / {_ms(times[fast])}"
@@ -58,8 +59,8 @@ def ratios(names: list[str], claims: list[Claim], rounds: int) -> list[Row]:
     return rows
 
 
-def _ms(t: object) -> str:
-    return f"{t.median * 1e3:.3g} ms [{t.low * 1e3:.3g}, {t.high * 1e3:.3g}]"  # type: ignore[attr-defined]
+def _ms(t: Timing) -> str:
+    return f"{t.median * 1e3:.3g} ms [{t.low * 1e3:.3g}, {t.high * 1e3:.3g}]"
 
 
 def airfoil(rounds: int) -> list[Row]:
@@ -73,13 +74,13 @@ def airfoil(rounds: int) -> list[Row]:
             (f"airfoil b={b}: jax against a plain loop", plain, jax, jax_bound),
             (f"airfoil b={b}: torch against a plain loop", plain, torch, torch_bound),
         ]
-        rows += ratios(names, claims, rounds)
+        rows += ratio_rows(names, claims, rounds)
     return rows
 
 
 def lenet(rounds: int) -> list[Row]:
     names = ["lenet plain torch", "lenet lockstep torch"]
-    return ratios(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
+    return ratio_rows(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
 
 
 def devices(rounds: int) -> list[Row]:
@@ -98,7 +99,7 @@ def devices(rounds: int) -> list[Row]:
             (f"{name}: against one process of ours, 2 threads", alone, ours, 1.2),
             (f"{name}: the same if they exchanged nothing", alone, apart, None),
         ]
-        rows += ratios([alone, plain, chapter, ours, apart], claims, rounds)
+        rows += ratio_rows([alone, plain, chapter, ours, apart], claims, rounds)
     return rows
 
 
@@ -110,7 +111,7 @@ def gru(rounds: int) -> list[Row]:
         ("GRU: torch scratch against nn.GRU", layer, ours, 1.2),
         ("GRU, reset after: torch scratch against nn.GRU", layer, after, 1.2),
     ]
-    return ratios([plain, layer, ours, after], claims, rounds)
+    return ratio_rows([plain, layer, ours, after], claims, rounds)
 
 
 def overhead(rounds: int) -> list[Row]:
@@ -118,7 +119,7 @@ def overhead(rounds: int) -> list[Row]:
     for model in ("lenet", "gru"):
         for framework in ("torch", "jax"):
             ours, hand = f"{model} lockstep {framework}", f"{model} by hand {framework}"
-            times = time_side_by_side([ours, hand], rounds)
+            times = time_in_turn([ours, hand], rounds)
             cost = times[ours].median / times[hand].median
             claim = f"{model}, {framework}: the trainer over a loop by hand"
             detail = f"{_ms(times[ours])} / {_ms(times[hand])}"
@@ -139,7 +140,7 @@ def startup(rounds: int) -> list[Row]:
 def memory(rounds: int) -> list[Row]:
     rows = []
     for framework in ("torch", "jax"):
-        whole, steps = peak(framework, 0), peak(framework, 1)
+        whole, steps = peak_memory(framework, 0), peak_memory(framework, 1)
         detail = f"{whole:.0f} MiB / {steps:.0f} MiB"
         claim = f"{framework}: memory of whole epochs over steps"
         rows.append(Row(claim, whole / steps, "times", 1.2, False, detail))
@@ -147,7 +148,7 @@ def memory(rounds: int) -> list[Row]:
 
 
 def beside(rounds: int) -> list[Row]:
-    times = time_beside("torch", rounds)
+    times = time_on_busy_machine("torch", rounds)
     alone, before = times["alone"], times["alone, long spin"]
     rows = [
         Row(
@@ -163,7 +164,7 @@ def beside(rounds: int) -> list[Row]:
 
 
 def log(rounds: int) -> list[Row]:
-    found = time_log(max(1, rounds // 2))
+    found = time_long_run(max(1, rounds // 2))
     name = "3,000,000 steps of airfoil b=1 in jax"
     whole = f"{found.whole:.2f} s / ({found.start:.2f} s start + {found.steps:.2f} s steps)"
     plain = found.unevaluated / (found.start + found.steps)
@@ -171,14 +172,10 @@ def log(rounds: int) -> list[Row]:
         Row(f"{name}: whole command over start and steps", found.ratio, "times", 2.0, False, whole),
         Row(
             f"{name}: the same without evaluation",
-            plain,
-            "times",
-            None,
-            False,
-            f"{found.unevaluated:.2f} s",
+            plain, "times", None, False, f"{found.unevaluated:.2f} s",
         ),
         Row(f"{name}: lockstep show", found.show, "s", 2.0, False, "its folder holds 120 MB"),
-    ]
+    ]  # fmt: skip
 
 
 BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
@@ -196,12 +193,14 @@ BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", nargs="+", choices=BENCHMARKS, default=list(BENCHMARKS))
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--json", action="store_true")
+    add = parser.add_argument
+    names = ", ".join(BENCHMARKS)
+    add("--only", nargs="+", choices=BENCHMARKS, metavar="NAME", help=f"some of: {names}")
+    add("--rounds", type=int, default=7, metavar="N", help="of each contender (default: 7)")
+    add("--json", action="store_true", help="print the rows and the machine as JSON")
     args = parser.parse_args()
     rows = []
-    for name in args.only:
+    for name in args.only or BENCHMARKS:
         print(f"{name} ...", file=sys.stderr, flush=True)
         rows += BENCHMARKS[name](args.rounds)
     if args.json:

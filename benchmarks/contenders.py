@@ -1,6 +1,5 @@
-"""What is timed: every contender is a function that returns one round, ready to be repeated.
-
-A round returns the seconds it took and the units (epochs) it did.
+"""What is timed. A contender is a function that sets up and returns a round: a function that trains
+some epochs and returns the seconds that they took and their number. Rounds can be repeated.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from lockstep import recipes
-from lockstep.assemble import assemble
 from lockstep.data import find, list_sources
 from lockstep.frameworks import registry
 from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.step import make_step
 from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
+from lockstep.task import assemble
 from lockstep.training.history import History
 from lockstep.training.loop import train_loop
 from lockstep.training.rates import Rates
@@ -30,7 +29,7 @@ IMAGES = 10_000  # of the training set: a round of a few seconds
 
 
 def source(name: str) -> str:
-    """real where the data is at hand, else generated: benchmarks fetch nothing."""
+    """real if the data is on this machine, else generated: benchmarks download nothing."""
     known = {item.name: item for item in list_sources()}
     return "real" if find(known[name]) else "generated"
 
@@ -55,7 +54,7 @@ def gru(framework: str, reset: str = "before") -> RunSpec:
 
 
 def trained(spec: RunSpec, epochs: int) -> Round:
-    """Whole epochs through the training loop: plans, rates, events and history included."""
+    """Lockstep's training loop, with batch plans, learning rates, events and history."""
     spec = replace(spec, epochs=epochs)
     task = assemble(spec)
     program = registry.get(spec.framework).compile(task, spec)
@@ -80,7 +79,7 @@ def trained(spec: RunSpec, epochs: int) -> Round:
 
 
 def by_hand(spec: RunSpec, epochs: int) -> Round:
-    """The same step in a loop written by hand: what the trainer itself may cost is beyond this."""
+    """The same step in a loop written by hand: the difference is the cost of the training loop."""
     task = assemble(spec)
     framework = registry.get(spec.framework)
     program: Any = framework.compile(task, spec)
@@ -122,22 +121,22 @@ def by_hand(spec: RunSpec, epochs: int) -> Round:
 
 
 def plain_airfoil(batch_size: int, epochs: int) -> Round:
-    from benchmarks import plain
+    from benchmarks import plain_loops
 
     spec = airfoil("torch", batch_size)
     data = assemble(spec).splits["train"]
-    return repeated(plain.airfoil(data["x"], data["y"], batch_size, spec.schedule(0)), epochs)
+    return repeated(plain_loops.airfoil(data["x"], data["y"], batch_size, spec.schedule(0)), epochs)
 
 
 def plain_lenet(epochs: int, pooling: str = "max") -> Round:
-    from benchmarks import plain
+    from benchmarks import plain_loops
 
     data = assemble(lenet("torch")).splits["train"]
-    return repeated(plain.lenet(data["x"], data["y"], 256, 0.1, pooling), epochs)
+    return repeated(plain_loops.lenet(data["x"], data["y"], 256, 0.1, pooling), epochs)
 
 
 def plain_gru(kind: str, epochs: int) -> Round:
-    from benchmarks import plain
+    from benchmarks import plain_loops
 
     spec = gru("torch")
     task = assemble(spec)
@@ -145,14 +144,14 @@ def plain_gru(kind: str, epochs: int) -> Round:
     tokens = task.splits["train"]["tokens"]
     rows = task.plan.epoch(0)[0]
     windows = [np.stack([tokens[r : r + steps + 1] for r in batch]) for batch in rows]
-    make = {"scratch": plain.gru_scratch, "layer": plain.gru_layer}[kind]
+    make = {"scratch": plain_loops.gru_scratch, "layer": plain_loops.gru_layer}[kind]
     return repeated(make(windows, 28, spec.model.num_hiddens, 1.0), epochs)
 
 
-def pair(name: str) -> Round:
-    from benchmarks import pairs
+def two_processes(name: str) -> Round:
+    from benchmarks.two_processes import start_pair
 
-    return pairs.pair(name)
+    return start_pair(name)
 
 
 def repeated(epoch: Callable[[], None], epochs: int) -> Round:
@@ -180,7 +179,7 @@ CONTENDERS: dict[str, Callable[[], Round]] = {
     "lenet avg plain torch": lambda: plain_lenet(1, "avg"),
     "lenet avg lockstep torch": lambda: trained(lenet("torch", "avg"), 1),
     **{
-        f"lenet {pooling} {who}, 2 processes": partial(pair, f"{who} {pooling}")
+        f"lenet {pooling} {who}, 2 processes": partial(two_processes, f"{who} {pooling}")
         for pooling in ("max", "avg")
         for who in ("lockstep", "chapter", "apart")
     },

@@ -1,4 +1,4 @@
-"""Every framework side by side on three recipes: `python -m benchmarks.frameworks`.
+"""Every framework on three recipes: `python -m benchmarks.frameworks`.
 
 Prints Markdown tables: steps/s, compile time, peak memory of the process, and the largest relative
 deviation of the loss from the oracle. Each framework runs alone, in its own interpreter.
@@ -14,23 +14,23 @@ from benchmarks.contenders import source
 from lockstep import recipes
 from lockstep.comparison import Comparison, Row, compare
 from lockstep.frameworks import registry
-from lockstep.report.numbers import deviation, duration, rate
-from lockstep.report.terminal import compare_progress
+from lockstep.report.compare_progress import compare_progress
+from lockstep.report.quantities import deviation, duration, rate
 from lockstep.spec import RunSpec
 
 HEAD = "| framework | version | steps/s | compile | peak memory | largest deviation | path |"
 
 
 def runs() -> dict[str, tuple[RunSpec, int]]:
-    """What is compared, and for how many steps. LeNet's rate is small for a reason: see
-    docs/conventions.md on near-ties in float32."""
-    gru = recipes.timemachine_gru().with_fields({"data.source": source("timemachine")})
-    lenet = recipes.fashion_lenet().with_fields({"data.source": source("fashion-mnist")})
-    quiet = {"evaluate": ()}
+    """What is compared, and for how many steps. LeNet's rate is small because of near-ties in
+    float32: docs/conventions.md."""
+    fields = {"evaluate": ()}
+    gru = recipes.timemachine_gru().with_fields(fields | {"data.source": source("timemachine")})
+    lenet = recipes.fashion_lenet().with_fields(fields | {"data.source": source("fashion-mnist")})
     return {
         "airfoil-linear, b=10, float64": (recipes.airfoil_linear(precision="float64"), 200),
-        "timemachine-gru, H=256, float32": (gru.with_fields(quiet), 100),
-        "fashion-lenet, b=256, lr 0.02, float32": (lenet.with_fields(quiet).with_lr(0.02), 50),
+        "timemachine-gru, H=256, float32": (gru, 100),
+        "fashion-lenet, b=256, lr 0.02, float32": (lenet.with_lr(0.02), 50),
     }
 
 

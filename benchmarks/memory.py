@@ -1,4 +1,4 @@
-"""Peak memory of a run in whole-epoch calls beside the same run step by step."""
+"""Peak memory of a run that calls the program once an epoch, and of one that does so every step."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import subprocess
 import sys
 
 
-def peak(framework: str, event_steps: int) -> float:
-    """Peak resident MiB of a fresh process that trains LeNet, `event_steps` steps a call."""
+def peak_memory(framework: str, event_steps: int) -> float:
+    """Peak resident MiB of a new process that trains LeNet; `event_steps` per call, 0: an epoch."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.memory", framework, str(event_steps)],
         check=True,

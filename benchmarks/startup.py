@@ -1,4 +1,4 @@
-"""How long `import lockstep` and `lockstep --help` take, beside `python -c pass`."""
+"""How long `import lockstep` and `lockstep --help` take, compared with `python -c pass`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Your own arrays and your own model, written once: trained in every framework and compared.
 
-Run it with `python examples/own_model.py`; it writes own_model.png and, below reports/, a page.
+Run it with `python examples/own_model.py`. It writes own_model.png, and a report below reports/.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from lockstep.frameworks import registry
 
 
 def net(ops: Any, w: Any, x: Any) -> Any:
-    """x (B, 1) -> (B, 1): one hidden layer, in whatever framework `ops` is."""
+    """x (B, 1) -> (B, 1): one hidden layer, computed by the framework of `ops`."""
     return ops.tanh(x @ w["w1"] + w["b1"]) @ w["w2"] + w["b2"]
 
 
 def make_task() -> Any:
-    """A noisy wave to be learned, with its last quarter held back for testing."""
+    """A noisy sine wave; the last quarter of the points is for testing."""
     rng = np.random.default_rng(0)
     x = rng.uniform(-3, 3, size=(400, 1))
     y = np.sin(2 * x[:, 0]) + 0.05 * rng.normal(size=400)

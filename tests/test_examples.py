@@ -52,7 +52,7 @@ def test_own_model(tmp_path: Path) -> None:
     assert test < 0.02
     for name in registry.installed():
         assert any(name in line for line in table)
-    assert any("the oracle's path, all 100 steps of it" in line for line in table)
+    assert any("the oracle's numbers at all 100 steps" in line for line in table)
     assert (tmp_path / "own_model.png").read_bytes().startswith(b"\x89PNG")
     assert list((tmp_path / "reports").glob("*.html"))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -110,47 +111,44 @@ def test_help_takes_less_than_half_a_second() -> None:
 
 # left to right; a room imports only from rooms on its left
 ORDER = (
-    "errors", "files", "trees", "schedules", "spec", "ops", "contract", "recipes", "data", "models",
-    "optimizers", "task", "own_task", "assemble", "processes", "frameworks", "training",
-    "comparison", "report", "experiments", "cli",
+    "errors", "checks", "extensions", "files", "trees", "showing", "schedules", "spec", "ops",
+    "array_files", "contract", "recipes", "data", "models", "optimizers", "task", "processes",
+    "frameworks", "training", "comparison", "report", "experiments", "cli",
 )  # fmt: skip
 # files and folders outside the adapters that a framework's distributed engine is used in
 ENGINES = {
     "torch": ("experiments/allreduce/process_plans.py", "experiments/ways_to_split/ways"),
     "jax": ("experiments/allreduce/xla.py",),
 }
-# inside a function, where a result shows itself
-SHOWN = {("training", "report"), ("comparison", "report")}
 
 
 class Import(NamedTuple):
     file: Path
     room: str
     name: str  # dotted, of the module or of what was taken from the package itself
-    lazy: bool
 
 
 def imports() -> Iterator[Import]:
-    """Every import of the package that happens at run time."""
+    """Every import of the package: at the top, inside functions, for type checking, by name."""
     for file in sorted(ROOT.rglob("*.py")):
         parts = file.relative_to(ROOT).with_suffix("").parts
         room = "" if parts == ("__init__",) else parts[0]
-        for name, lazy in _names(ast.parse(file.read_text()), lazy=False):
-            yield Import(file, room, name, lazy)
+        for node in ast.walk(ast.parse(file.read_text())):
+            for name in _names(node):
+                yield Import(file, room, name)
 
 
-def _names(tree: ast.AST, lazy: bool) -> Iterator[tuple[str, bool]]:
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, ast.Import):
-            yield from ((alias.name, lazy) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are written out"
-            for alias in node.names:
-                whole = f"{node.module}.{alias.name}"
-                yield (whole if node.module == "lockstep" else str(node.module)), lazy
-        else:
-            inner = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-            yield from _names(node, inner)
+def _names(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [alias.name for alias in names]
+        case ast.ImportFrom(module=module, names=names, level=level):
+            assert level == 0, "imports are written out"
+            taken = [f"{module}.{alias.name}" for alias in names]
+            return taken if module == "lockstep" else [str(module)]
+        case ast.Constant(value=str(text)) if text.startswith("lockstep.") and " " not in text:
+            return [text]  # for importlib, or for another process to run
+    return []
 
 
 def test_every_room_has_its_place() -> None:
@@ -169,11 +167,16 @@ def test_rooms_import_from_their_left_only() -> None:
         if package != "lockstep" or found.room not in rank or target not in rank:
             continue
         seen += 1
-        allowed = rank[target] <= rank[found.room] or (found.lazy and (found.room, target) in SHOWN)
-        if not allowed:
+        if rank[target] > rank[found.room]:
             wrong.append(f"{found.file.relative_to(ROOT)} imports {found.name}")
     assert seen > 100
     assert wrong == []
+
+
+def test_the_chain_in_contributing_is_the_truth() -> None:
+    text = (ROOT.parents[1] / "CONTRIBUTING.md").read_text()
+    chain = next(line for line in text.splitlines() if line.count(" -> ") > 5)
+    assert tuple(re.split(r" -> |, ", chain.strip())) == ORDER
 
 
 def test_frameworks_are_imported_in_their_adapters_only() -> None:

@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 
 from lockstep import recipes
-from lockstep.assemble import assemble
+from lockstep.data.characters import WindowBatch
+from lockstep.data.examples import example_batch
+from lockstep.data.fashion_mnist import image_batch
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.ops import Snapshot
-from lockstep.own_task import own
 from lockstep.spec import Adam, Momentum, RunSpec, TimeMachine
-from lockstep.task import Task, WindowBatch, example_batch, image_batch
+from lockstep.task import Task, assemble, own
 
 
 @pytest.fixture(params=registry.installed())

@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from lockstep import showing
+
 __version__ = "0.1.0"
 
 # public names and where they live; imported when first used, so that `import lockstep` is instant
@@ -19,7 +21,7 @@ _HOMES = {
     "Snapshot": "lockstep.ops",
     "compare": "lockstep.comparison.compare",
     "diff": "lockstep.spec",
-    "own": "lockstep.own_task",
+    "own": "lockstep.task",
     "resume": "lockstep.training.train",
     "scale_batch": "lockstep.spec",
     "train": "lockstep.training.train",
@@ -50,7 +52,6 @@ if TYPE_CHECKING:
     from lockstep import recipes as recipes
     from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot
-    from lockstep.own_task import own as own
     from lockstep.schedules import constant as constant
     from lockstep.schedules import cosine as cosine
     from lockstep.schedules import cosine_restarts as cosine_restarts
@@ -68,6 +69,7 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.spec import scale_batch as scale_batch
+    from lockstep.task import own as own
     from lockstep.training.train import resume as resume
     from lockstep.training.train import train as train
 
@@ -82,3 +84,10 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted([*_HOMES, *_ROOMS, "__version__"])
+
+
+def _presenter(name: str) -> Any:
+    return getattr(importlib.import_module("lockstep.report.results"), name)
+
+
+showing.connect(_presenter)

@@ -126,7 +126,11 @@ def add(part: type[OptimizerPart], rule: Rule) -> None:
     if not issubclass(part, parts.OptimizerPart):
         remedy = "Derive it from spec.parts.OptimizerPart."
         raise InputError("optimizer", part.__name__, "has no decay and clipping", remedy)
-    if RULES.get(part.kind, rule) is not rule:
+    before = RULES.get(part.kind, rule).update
+    if (before.__module__, before.__qualname__) != (
+        rule.update.__module__,
+        rule.update.__qualname__,
+    ):
         problem, remedy = "has a rule already", "Give it another kind."
         raise InputError("optimizer.kind", part.kind, problem, remedy)
     parts.add("optimizer", part)

@@ -1,16 +1,18 @@
 """Recipes: named functions that return complete RunSpecs, with the chapters' settings.
 
-Every recipe takes any field of RunSpec by name, and `lr` for the schedule's base rate.
+Every recipe takes any field of RunSpec by name, and `lr` for the schedule's base rate. `add` makes
+another one known.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
-from lockstep.errors import unknown
+from lockstep.errors import InputError, unknown
+from lockstep.extensions import Registry
 from lockstep.schedules import constant
 from lockstep.spec import (
     GRU,
@@ -43,7 +45,7 @@ def airfoil_linear(**changes: Any) -> RunSpec:
         epochs=2,
         evaluate=("train",),
     )
-    return _changed(spec, changes)
+    return changed(spec, changes)
 
 
 def fashion_lenet(**changes: Any) -> RunSpec:
@@ -59,19 +61,19 @@ def fashion_lenet(**changes: Any) -> RunSpec:
         epochs=30,
         evaluate=("test",),
     )
-    return _changed(spec, changes)
+    return changed(spec, changes)
 
 
 def fashion_softmax(**changes: Any) -> RunSpec:
     """Softmax regression on Fashion-MNIST: batches of 256, SGD at 0.1, 10 epochs."""
     spec = replace(fashion_lenet(), name="fashion-softmax", model=Softmax(), epochs=10)
-    return _changed(spec.with_lr(0.1), changes)
+    return changed(spec.with_lr(0.1), changes)
 
 
 def fashion_mlp(**changes: Any) -> RunSpec:
     """An MLP with 256 hidden units on Fashion-MNIST: batches of 256, SGD at 0.1, 10 epochs."""
     spec = replace(fashion_lenet(), name="fashion-mlp", model=MLP(), epochs=10)
-    return _changed(spec.with_lr(0.1), changes)
+    return changed(spec.with_lr(0.1), changes)
 
 
 def timemachine_gru(**changes: Any) -> RunSpec:
@@ -89,26 +91,35 @@ def timemachine_gru(**changes: Any) -> RunSpec:
         batch_size=32,
         epochs=500,
     )
-    return _changed(spec, changes)
+    return changed(spec, changes)
 
 
 def timemachine_rnn(**changes: Any) -> RunSpec:
     """A tanh RNN on The Time Machine, with the GRU's settings."""
     spec = replace(timemachine_gru(), name="timemachine-rnn", model=RNN())
-    return _changed(spec, changes)
+    return changed(spec, changes)
 
 
-RECIPES: dict[str, Callable[..., RunSpec]] = {
-    function.__name__.replace("_", "-"): function
-    for function in (
-        airfoil_linear,
-        fashion_lenet,
-        fashion_softmax,
-        fashion_mlp,
-        timemachine_rnn,
-        timemachine_gru,
-    )
-}
+RECIPES: Registry[Callable[..., RunSpec]] = Registry("recipe")
+_T = TypeVar("_T", bound=Callable[..., RunSpec])
+
+
+def add(recipe: _T) -> _T:
+    """Make a recipe known by its function's name, with hyphens; also as a decorator.
+
+    It takes `**changes` and returns `changed(spec, changes)`. The first line of its docstring is
+    what `lockstep recipes` says of it.
+    """
+    if not inspect.isfunction(recipe) or not inspect.getdoc(recipe):
+        remedy = "Give a function with a docstring."
+        raise InputError("recipe", recipe, "is no documented function", remedy)
+    RECIPES.add(recipe.__name__.replace("_", "-"), recipe)
+    return recipe
+
+
+for _recipe in (airfoil_linear, fashion_lenet, fashion_softmax, fashion_mlp, timemachine_rnn):
+    add(_recipe)
+add(timemachine_gru)
 
 
 def get(name: str, **changes: Any) -> RunSpec:
@@ -127,7 +138,9 @@ def summary(name: str) -> str:
     return (inspect.getdoc(RECIPES[name]) or "").splitlines()[0]
 
 
-def _changed(spec: RunSpec, changes: dict[str, Any]) -> RunSpec:
+def changed(spec: RunSpec, changes: Mapping[str, Any]) -> RunSpec:
+    """The spec with fields replaced by (dotted) name; `lr` is the schedule's base rate."""
+    changes = dict(changes)
     lr = changes.pop("lr", None)
     known = [*RunSpec.__dataclass_fields__, "lr"]
     for name in changes:

@@ -41,7 +41,7 @@ def three(make_environment: MakeEnvironment, hide: Hide) -> Path:
 def test_list(lockstep: Command, three: Path) -> None:
     done = lockstep("env", "list")
     assert (done.code, done.err) == (0, "")
-    lines = {line.split()[0]: line.split(maxsplit=1)[1] for line in done.out.splitlines()}
+    lines = {line.split()[0]: line.split(maxsplit=1)[1].rstrip() for line in done.out.splitlines()}
     assert list(lines) == registry.names()
     assert lines["numpy"] == "installed here"
     assert lines["torch"].split() == ["whole", str(three / "torch")]
@@ -162,7 +162,7 @@ def test_check_tells_what_is_wrong(
     torch, jax = done.json
     assert (torch["framework"], torch["ok"]) == ("torch", False)
     assert torch["version"].split("+")[0] == importlib.metadata.version("torch").split("+")[0]
-    assert torch["detail"].startswith("parts ways at step ")
+    assert torch["detail"].startswith("differs at step ")
     assert (jax["framework"], jax["ok"], jax["version"]) == ("jax", False, "")
     assert "lockstep env create jax" in jax["detail"]
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
+from lockstep import experiments
 from lockstep.data import find
-from lockstep.experiments import EXPERIMENTS
-from lockstep.report import work_progress
+from lockstep.report import progress as module
 
 Command = Callable[..., Any]
 
@@ -25,9 +25,9 @@ SMALL = ("--batch-size", "8", "--micro-batches", "2", "--steps", "2")
 def test_list(lockstep: Command) -> None:
     done = lockstep("experiment", "list")
     assert done.code == 0
-    assert all(name in done.out for name in EXPERIMENTS)
+    assert all(name in done.out for name in experiments.questions())
     found = lockstep("experiment", "list", "--json").json
-    assert [row["name"] for row in found] == list(EXPERIMENTS)
+    assert {row["name"]: row["question"] for row in found} == experiments.questions()
 
 
 def test_tables_and_a_figure(lockstep: Command, folder: Path) -> None:
@@ -103,14 +103,14 @@ def test_a_killed_device_is_named_and_nothing_is_left(
     def kill_at_once(name: str, file: object) -> Iterator[Callable[[float, str], None]]:
         victims = []
 
-        def tell(part: float, text: str) -> None:
+        def report(share: float, text: str) -> None:
             if not victims:
                 victims.append(pid_of_rank(1, folder))
                 os.kill(victims[0], signal.SIGKILL)
 
-        yield tell
+        yield report
 
-    monkeypatch.setattr(work_progress, "work_progress", kill_at_once)
+    monkeypatch.setattr(module, "work_progress", kill_at_once)
     many = ("--data", "generated", "--batch-size", "64", "--steps", "5000")
     done = lockstep("experiment", "ways-to-split", *many)
     assert done.code != 0

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lockstep.cli import scaling_run
-from lockstep.experiments.allreduce.benchmark import Results
 from lockstep.experiments.allreduce.cost import Link
-from lockstep.experiments.allreduce.measurements import Bench
+from lockstep.experiments.allreduce.measuring import Results
+from lockstep.experiments.allreduce.question import Question
+from lockstep.experiments.horovod import PUBLISHED, predicted
+from lockstep.experiments.scaling import measuring
 from lockstep.experiments.scaling.overlap import WAYS
-from lockstep.experiments.scaling.published import PUBLISHED, predicted
 
 from .conftest import SMALL_TEXT, Command
 
@@ -69,11 +69,11 @@ def test_two_devices_are_trained_and_set_beside_the_forecast(
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     link = Link(1e-3, 1e9)
 
-    def bench(asked: Bench) -> Results:
+    def bench(asked: Question) -> Results:
         assert (asked.devices, asked.sizes, asked.algorithms) == ((2,), (24,), ("ring",))
         return Results(asked, (), {2: link})
 
-    alone = scaling_run.train_once
+    alone = measuring.train_once
 
     def train(spec: object, event_steps: int) -> object:
         result = alone(spec.with_fields({"devices": 1}), event_steps)  # type: ignore[attr-defined]
@@ -82,8 +82,8 @@ def test_two_devices_are_trained_and_set_beside_the_forecast(
             monkeypatch.setattr(result.history, "step_rates", lambda: rates)
         return result
 
-    monkeypatch.setattr(scaling_run, "train_once", train)
-    monkeypatch.setattr("lockstep.experiments.allreduce.benchmark.run_bench", bench)
+    monkeypatch.setattr(measuring, "train_once", train)
+    monkeypatch.setattr("lockstep.experiments.allreduce.measuring.run", bench)
     done = lockstep(*AIRFOIL, "--devices", "1,2,4", "--json")
     weak, strong = done.json["checks"]
     assert [weak["batch_size"], strong["batch_size"]] == [20, 10]
@@ -104,11 +104,11 @@ def test_two_devices_are_trained_and_set_beside_the_forecast(
 
 def test_threads_are_those_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_NUM_THREADS", "7")
-    with scaling_run.threads(2):
+    with measuring.threads(2):
         assert os.environ["OMP_NUM_THREADS"] == "2"
     assert os.environ["OMP_NUM_THREADS"] == "7"
     monkeypatch.delenv("OMP_NUM_THREADS")
-    with scaling_run.threads(1):
+    with measuring.threads(1):
         assert os.environ["OMP_NUM_THREADS"] == "1"
     assert "OMP_NUM_THREADS" not in os.environ
 
@@ -134,7 +134,7 @@ def test_horovod(lockstep: Command) -> None:
 
 
 def test_a_published_model(lockstep: Command) -> None:
-    """The command that stands for the published setting gives what `horovod` gives."""
+    """The command with the published setting gives what `horovod` gives."""
     done = lockstep(
         "scale", "resnet-101", "--devices", "512", "--per-host", "4", "--bucket", "64MiB",
         "--algorithms", "ring", "--json",

@@ -129,9 +129,9 @@ def test_a_fault_is_found_where_it_begins(
     found = compare(
         small(), frameworks=["numpy"], steps=20, out=tmp_path / "c", interpreters={"numpy": faulty}
     )
-    parting = found.rows[1].parting
-    assert parting is not None
-    assert (parting.quantity, parting.step) == (quantity, step)
+    first = found.rows[1].first_difference
+    assert first is not None
+    assert (first.quantity, first.step) == (quantity, step)
     assert found.rows[1].verdict("loss").step == (0 if quantity == "initial parameters" else 1)
     assert found.exit_code == 1
     assert f"at step {step}: {quantity}" in found.verdict
@@ -155,7 +155,7 @@ def test_runs_that_diverge_are_judged(tmp_path: Path) -> None:
     """float32 overflows long before float64, and that is where they part."""
     found = compare(small(lr=1e3), frameworks=["numpy"], steps=40, out=tmp_path / "c")
     assert found.rows[1].status == "diverged"
-    assert found.rows[1].parting is not None
+    assert found.rows[1].first_difference is not None
     assert not found.agree
     json.dumps(found.to_dict(), allow_nan=False)
 

@@ -116,11 +116,11 @@ def test_the_first_step_and_the_cause_are_named(
     )
     row = found.rows[1]
     assert row.status == "completed", row.problem
-    assert row.parting is not None
-    assert (row.parting.quantity, row.parting.step) == (quantity, step)
+    assert row.first_difference is not None
+    assert (row.first_difference.quantity, row.first_difference.step) == (quantity, step)
     assert row.verdict("loss").step == loss_step
     if quantity == "initial parameters":
-        assert row.parting.where == "b"
+        assert row.first_difference.where == "b"
     assert found.exit_code == 1
-    assert f"{framework} parts ways at step {step}: {quantity}" in found.verdict
+    assert f"{framework} differs at step {step}: {quantity}" in found.verdict
     assert found.moved

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lockstep.comparison.verdict import (
     FLOOR,
     Verdict,
-    first_parting,
+    first_difference,
     judge_parameters,
     judge_steps,
     loss_moved,
@@ -144,14 +144,14 @@ def test_loss_moved(before: float, after: float, tolerance: float, moved: bool) 
     assert loss_moved(before, after, tolerance) is moved
 
 
-def test_first_parting_names_the_earliest_and_then_the_cause() -> None:
+def test_first_difference_names_the_earliest_and_then_the_cause() -> None:
     loss = Verdict("loss", 1.0, 0.1, 4, "step 4")
     norm = Verdict("gradient norm", 1.0, 0.1, 4, "step 4")
     weights = Verdict("parameters", 1.0, 0.1, 60, "w")
     fine = Verdict("loss", 0.0, 0.1, None, "step 0")
-    assert first_parting([weights, norm, loss]) is loss
-    assert first_parting([fine, weights, norm]) is norm
-    assert first_parting([fine]) is None
+    assert first_difference([weights, norm, loss]) is loss
+    assert first_difference([fine, weights, norm]) is norm
+    assert first_difference([fine]) is None
 
 
 def test_tolerances_follow_the_precision_or_what_was_asked() -> None:

@@ -11,12 +11,12 @@ import pytest
 
 import lockstep as ls
 from lockstep import models
-from lockstep.assemble import model_of
 from lockstep.cli import main
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.ops import Arrays
 from lockstep.spec import GRU, MLP, RNN, LeNet
+from lockstep.task import model_of
 from lockstep.training.weights import load_weights, save_weights, trained_weights
 
 OTHERS = [name for name in registry.installed() if name != "numpy"]

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from lockstep.data import Attempt, Found, Source, fetch, find, list_sources, read, verify
-from lockstep.data.editions import DataFile, Edition
+from lockstep.data.folders import CACHE, NAMED
 from lockstep.data.host import PublicHost
 from lockstep.data.package_index import DebianPackage, PipArchive
-from lockstep.data.places import CACHE, NAMED
+from lockstep.data.source import DataFile, Edition
 from lockstep.errors import InputError, MissingError
 
 GOOD = b"good content\n" * 100

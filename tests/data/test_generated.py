@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from lockstep.data import generated
+from lockstep.data import airfoil, fashion_mnist, timemachine
 from lockstep.errors import InputError
 
 
 def test_images_are_deterministic_and_the_splits_differ():
-    train, test = generated.images(300, 200)
-    again, _ = generated.images(300, 200)
-    other, _ = generated.images(300, 200, seed=1)
+    train, test = fashion_mnist.generate(300, 200)
+    again, _ = fashion_mnist.generate(300, 200)
+    other, _ = fashion_mnist.generate(300, 200, seed=1)
     np.testing.assert_array_equal(train.x, again.x)
     assert train.origin == again.origin
     assert train.origin.generated
@@ -26,7 +26,7 @@ def test_images_are_deterministic_and_the_splits_differ():
 def test_images_can_be_told_apart_but_not_by_their_mean_picture():
     """Centred and compared with the nearest training image, most are right; the nearest class
     mean is much worse: the classes are there, and not trivial."""
-    train, test = generated.images(4000, 300)
+    train, test = fashion_mnist.generate(4000, 300)
 
     def centred(images: np.ndarray) -> np.ndarray:
         bright = np.where(images > 110, images, 0).astype(np.float64)
@@ -47,20 +47,20 @@ def test_images_can_be_told_apart_but_not_by_their_mean_picture():
 
 
 def test_regression_has_the_stated_noise():
-    made = generated.regression(20_000, noise=0.3, dtype=np.float64)
+    made = airfoil.generate(20_000, noise=0.3, dtype=np.float64)
     assert (made.x.shape, made.y.shape) == ((20_000, 5), (20_000, 1))
     _, residual, *_ = np.linalg.lstsq(made.x, made.y, rcond=None)
     # the estimate's standard error is sqrt(2 / N) = 1 %; 5 % is five of them
     np.testing.assert_allclose(residual / 20_000, 0.09 / 1.09, rtol=0.05)
     np.testing.assert_allclose(made.y.var(), 1, rtol=0.05)
-    assert generated.regression(10).x.dtype == np.float32
+    assert airfoil.generate(10).x.dtype == np.float32
 
 
 @pytest.mark.parametrize("count", [0, -5])
 def test_counts_must_be_positive(count):
     with pytest.raises(InputError, match="num_train"):
-        generated.images(num_train=count)
+        fashion_mnist.generate(num_train=count)
     with pytest.raises(InputError, match="num_characters"):
-        generated.text(num_characters=count)
+        timemachine.generate(num_characters=count)
     with pytest.raises(InputError, match="num_examples"):
-        generated.regression(num_examples=count)
+        airfoil.generate(num_examples=count)

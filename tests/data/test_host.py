@@ -14,10 +14,9 @@ from pathlib import Path
 import pytest
 
 from lockstep.data import Source, fetch, find
-from lockstep.data import cache as cache_module
-from lockstep.data.editions import DataFile, Edition
+from lockstep.data.folders import CACHE, LEFTOVER_SECONDS
 from lockstep.data.host import PublicHost
-from lockstep.data.places import CACHE
+from lockstep.data.source import DataFile, Edition
 from lockstep.errors import LockstepError, MissingError
 from lockstep.files import DiskError
 
@@ -120,9 +119,9 @@ def test_a_trickle_cannot_outlast_the_total(cache, server):
 FETCH_IN_PROCESS = """
 import sys
 from lockstep.data import Source, fetch
-from lockstep.data.editions import DataFile, Edition
+from lockstep.data.source import DataFile, Edition
 from lockstep.data.host import PublicHost
-from lockstep.data.places import CACHE
+from lockstep.data.folders import CACHE
 file = DataFile(("folder/file-0.bin",), (Edition("d2l", "sha256", sys.argv[2]),))
 host = PublicHost(sys.argv[1], answer_seconds=60, read_seconds=60)
 source = Source("loopback", "Loopback", (file,), (CACHE, host), "")
@@ -173,7 +172,7 @@ def test_a_half_written_temporary_file_is_never_taken_and_goes_when_old(cache, s
     old, new = (cache / "folder" / f".file-0.bin.{name}.part" for name in ("old", "new"))
     for part in (old, new):
         part.write_bytes(GOOD)
-    long_ago = time.time() - 2 * cache_module.LEFTOVER_SECONDS
+    long_ago = time.time() - 2 * LEFTOVER_SECONDS
     os.utime(old, (long_ago, long_ago))
     assert find(source_at(server.address)) is None
     server.send("/file-0.bin", GOOD)

@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from lockstep.data import Found, fetch
-from lockstep.data.editions import PlaceError
-from lockstep.data.process import run
-from lockstep.data.sources import airfoil_lines, between_markers
+from lockstep.data.airfoil import airfoil_lines
+from lockstep.data.package_index import run
+from lockstep.data.source import PlaceError
+from lockstep.data.timemachine import between_markers
 from lockstep.errors import MissingError
 
 

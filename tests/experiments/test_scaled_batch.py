@@ -9,7 +9,7 @@ import pytest
 import lockstep as ls
 from lockstep.cli import main
 from lockstep.errors import InputError
-from lockstep.experiments.scaled_batch import Question, metric_of, run, scaled_batch_figure
+from lockstep.experiments.scaled_batch import Question, figure, metric_of, run
 
 
 def small(**fields: object) -> ls.RunSpec:
@@ -29,9 +29,10 @@ def test_every_number_of_devices_with_every_rule() -> None:
 
 
 def test_the_curves_are_those_of_the_runs() -> None:
-    told: list[tuple[str, float]] = []
+    reported: list[float] = []
     asked = Question(small(), (1, 3), ("linear",))
-    curves = run(asked, lambda what, done: told.append((what, done)))
+    answer = run(asked, lambda share, what: reported.append(share))
+    curves = answer.curves
     for curve, (k, _, spec) in zip(curves, asked.runs(), strict=True):
         alone = ls.train(spec.with_fields({"devices": 1}))
         expected = [epoch.metrics["final_train_loss"] for epoch in alone.history.epochs]
@@ -39,9 +40,9 @@ def test_the_curves_are_those_of_the_runs() -> None:
         assert (curve.devices, curve.num_steps) == (k, len(alone.history))
         assert len(curve.seconds) == 3
         assert all(a < b for a, b in zip(curve.seconds, curve.seconds[1:], strict=False))
-    assert [done for _, done in told] == pytest.approx([i / 6 for i in range(1, 7)])
-    figure = scaled_batch_figure(curves, "final_train_loss", "a title")
-    lines = figure.axes[0].get_lines()
+    assert reported == pytest.approx([i / 6 for i in range(1, 7)])
+    assert answer.metric == "final_train_loss"
+    lines = figure(answer).axes[0].get_lines()
     assert [line.get_label() for line in lines] == [curve.label for curve in curves]
     assert lines[1].get_ydata().tolist() == list(curves[1].values)
 
@@ -53,8 +54,8 @@ def test_something_must_be_measured() -> None:
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    figure = tmp_path / "scaled.svg"
-    words = ["airfoil-linear", "--devices", "1,2", "--rules", "linear", "--figure", str(figure)]
+    drawn = tmp_path / "scaled.svg"
+    words = ["airfoil-linear", "--devices", "1,2", "--rules", "linear", "--figure", str(drawn)]
     assert main(["experiment", "scaled-batch", *words, "--epochs", "1"]) == 0
     table = capsys.readouterr().out
     assert "train loss (whole set)" in table
@@ -62,6 +63,6 @@ def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
         ["1", "none", "10"],
         ["2", "linear", "20"],
     ]
-    assert figure.read_text().startswith("<?xml")
+    assert drawn.read_text().startswith("<?xml")
     assert main(["experiment", "scaled-batch", "airfoil-linear", "--devices", "1,two"]) == 2
     assert "devices = 'two': is not a whole number" in capsys.readouterr().err

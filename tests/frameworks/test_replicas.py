@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 
 from lockstep import recipes
-from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.frameworks.replicas import (
@@ -21,6 +20,7 @@ from lockstep.frameworks.replicas import (
 )
 from lockstep.frameworks.replicated import ReplicatedStates, refuse_several
 from lockstep.ops import Snapshot
+from lockstep.task import assemble
 
 LR = 0.1
 

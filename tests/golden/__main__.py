@@ -1,4 +1,4 @@
-"""`PYTHONPATH=src python -m tests.golden` writes the kept losses anew. Look at the difference!"""
+"""`PYTHONPATH=src python -m tests.golden` writes the golden losses again: review the diff."""
 
 from .runs import RUNS, write
 

@@ -1,4 +1,4 @@
-"""The runs whose losses are kept as text: the oracle's, in float64, on data that is always here."""
+"""The golden runs: the oracle in float64, on data that needs no download; their losses are text."""
 
 from __future__ import annotations
 
@@ -31,20 +31,20 @@ def path_of(name: str) -> Path:
 
 
 def losses(name: str, framework: str = "numpy") -> np.ndarray:
-    """The loss of every step, carried out now."""
+    """The loss of every step of a new run."""
     result = train(RUNS[name].with_fields({"framework": framework}))
     values: np.ndarray = result.history[:, "loss"]
     return values
 
 
 def read(name: str) -> tuple[list[int], np.ndarray]:
-    """Steps and losses as they are kept."""
+    """Steps and golden losses from the file."""
     rows = [line.split() for line in path_of(name).read_text().splitlines()]
     return [int(step) for step, _ in rows], np.array([float(loss) for _, loss in rows])
 
 
 def write(name: str) -> Path:
-    """Keep the losses of a run: a line `step loss` each, exact."""
+    """Write the losses of a new run, one line `step loss` each, with all digits."""
     lines = [f"{step} {loss!r}\n" for step, loss in enumerate(losses(name).tolist())]
     path_of(name).write_text("".join(lines))
     return path_of(name)

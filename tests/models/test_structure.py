@@ -76,7 +76,7 @@ COMMENTED = SOURCE.replace("ops.tanh(x", "ops.tanh(  # why\n        x")
 
 
 def test_lines_are_the_same_in_another_process_and_without_comments(tmp_path: Path) -> None:
-    from lockstep.training.own_arrays import _function
+    from lockstep.task.own_files import _function
 
     digests = []
     for i, text in enumerate((SOURCE, COMMENTED, SOURCE.replace("HALF = 0.5", "HALF = 0.25"))):

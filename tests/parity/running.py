@@ -11,7 +11,7 @@ import numpy as np
 
 from lockstep import recipes
 from lockstep.data import find
-from lockstep.data.sources import source_named
+from lockstep.data.data_set import source_named
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
 from lockstep.training import Result, train

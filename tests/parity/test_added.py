@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -11,12 +10,12 @@ import numpy as np
 import pytest
 
 from lockstep import models, optimizers
-from lockstep.assemble import assemble, model_of
 from lockstep.cli import main
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.models.layers import AvgPool, Convolution, Dense, Flatten, MaxPool, ReLU, Sequential
-from lockstep.spec import RunSpec, parts
+from lockstep.spec import SGD, LeNet, RunSpec, parts
+from lockstep.task import assemble, model_of
 from lockstep.training.weights import load_weights, save_weights, trained_weights
 
 from .running import OTHERS, assert_fell, assert_same_path, losses, recipe, walk
@@ -63,18 +62,13 @@ RAMP = optimizers.Rule(ramp, ("velocity",), {"share": lambda o, t: np.minimum(1.
 
 
 @pytest.fixture(autouse=True)
-def _added() -> Iterator[None]:
+def _added(monkeypatch: pytest.MonkeyPatch) -> None:
     """Both are known during a test, and nothing of them after it."""
-    tables: tuple[dict[str, Any], ...] = (
-        parts.MODELS, parts.OPTIMIZERS, models.BUILDERS, optimizers.RULES,
-    )  # fmt: skip
-    before = [dict(table) for table in tables]
+    for known in (parts.MODELS, parts.OPTIMIZERS, models._FOR_EXAMPLES):
+        monkeypatch.setattr(known, "_items", dict(known))
+    monkeypatch.setitem(optimizers.RULES, "ramp", RAMP)
     models.add(SmallNet, build_small_net)
     optimizers.add(Ramp, RAMP)
-    yield
-    for table, entries in zip(tables, before, strict=True):
-        table.clear()
-        table.update(entries)
 
 
 def net(**fields: Any) -> RunSpec:
@@ -131,10 +125,12 @@ def test_a_kind_is_given_once() -> None:
     class Other:
         kind: ClassVar[str] = "small-net"
 
-    with pytest.raises(InputError, match=r"model\.kind = 'small-net'.*another kind"):
+    with pytest.raises(InputError, match=r"model\.kind = 'small-net': is taken"):
         models.add(Other, build_small_net)
-    with pytest.raises(InputError, match=r"model\.kind = 'lenet'.*another kind"):
-        models.add(type("LeNet", (SmallNet,), {"kind": "lenet"}), build_small_net)
+    with pytest.raises(InputError, match=r"model\.kind = 'lenet': is taken"):
+        models.add(LeNet, build_small_net)
+    with pytest.raises(InputError, match=r"optimizer\.kind = 'sgd': has a rule already"):
+        optimizers.add(SGD, RAMP)
     with pytest.raises(InputError, match=r"optimizer = 'Other'.*spec\.parts\.OptimizerPart"):
         optimizers.add(Other, RAMP)  # type: ignore[arg-type]
 

@@ -148,7 +148,7 @@ def test_concise(framework: str) -> None:
 
 PLACES = """
 import numpy as np
-from lockstep.assemble import assemble
+from lockstep.task import assemble
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
 

@@ -11,8 +11,8 @@ from lockstep import models
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.models.layers import Sequential
-from lockstep.models.own import OwnNet
 from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax
+from lockstep.task import OwnNet
 
 IMAGE = (28, 28)
 MODELS: dict[str, models.Model] = {

@@ -82,7 +82,7 @@ def test_labels_of_sequences(framework: str, oracle_of_tags: Any) -> None:
 
 
 def first_batch(mine: Any) -> tuple[np.ndarray, np.ndarray]:
-    from lockstep.assemble import assemble
+    from lockstep.task import assemble
 
     rows = assemble(mine.run(**FIELDS), mine).plan.epoch(0)[0][0]
     return SYMBOLS[rows], TAGS[rows]

@@ -12,7 +12,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
-from lockstep.own_task import Own
+from lockstep.task import Own
 
 from .running import OTHERS, assert_fell, assert_same_path
 

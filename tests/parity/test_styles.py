@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import OPTIMIZERS
+from lockstep.task import assemble
 from lockstep.training import Result
 
 from .running import OTHERS, assert_fell, assert_same_path, losses, recipe, walk

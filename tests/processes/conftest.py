@@ -26,7 +26,7 @@ MakeCommands = Callable[..., list[Command]]
 
 @pytest.fixture
 def make_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeCommands:
-    """`make_commands("def work(job, tell): ...", 3)`: a command for each of three ranks.
+    """`make_commands("def work(job, send): ...", 3)`: a command for each of three ranks.
 
     Every argument names the test's folder, so that `nothing_left` knows its processes.
     """

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from lockstep.processes import children
-from lockstep.processes.children import Command, WorkerError, Workers, ask
+from lockstep.processes.children import Command, WorkerError, Workers, collect
 
 pytestmark = pytest.mark.usefixtures("nothing_left")
 
@@ -29,9 +29,9 @@ def told(commands: list[Command], folder: Path, silence: float = LONG) -> list[A
 
 def test_every_message_has_its_sender(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         print("chatter of a library")
-        tell({"square": job["rank"] ** 2})
+        send({"square": job["rank"] ** 2})
     """
     found = told(make_commands(code, 3), tmp_path)
     assert found == [(rank, {"square": rank**2}) for rank in range(3)]
@@ -40,19 +40,19 @@ def test_every_message_has_its_sender(make_commands: MakeCommands, tmp_path: Pat
 
 def test_a_mistake_is_told_in_words(make_commands: MakeCommands) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         raise InputError("colour", "loud", "is no colour", "Give red.")
     """
     (command,) = make_commands(code)
     with pytest.raises(WorkerError, match=r"^colour = 'loud': is no colour\. Give red\.$"):
-        ask(command, LONG)
+        collect(command, LONG)
 
 
 def test_the_killed_one_is_named_and_not_those_it_took_along(
     make_commands: MakeCommands, tmp_path: Path
 ) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         if job["rank"] == 2:
             print("the last words", flush=True)
             time.sleep(0.3)
@@ -67,7 +67,7 @@ def test_the_killed_one_is_named_and_not_those_it_took_along(
 
 def test_an_exception_is_repeated_from_the_log(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         raise RuntimeError("out of cheese")
     """
     with pytest.raises(WorkerError, match=r"rank 0 ended with exit code 1\.(.|\n)*out of cheese"):
@@ -76,13 +76,13 @@ def test_an_exception_is_repeated_from_the_log(make_commands: MakeCommands, tmp_
 
 def test_the_one_that_is_stuck_is_named(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         while True:
             if job["rank"] != 1:
-                tell({})
+                send({})
             time.sleep(0.1)
     """
-    with pytest.raises(WorkerError, match=r"^rank 1 gave no sign for 3 s\.$"):
+    with pytest.raises(WorkerError, match=r"^rank 1 sent nothing for 3 s\.$"):
         told(make_commands(code, 3), tmp_path, silence=3.0)
 
 
@@ -93,23 +93,23 @@ def test_the_one_that_was_stopped_is_named_and_not_those_that_wait_for_it(
     """All are quiet, and the one at fault was heard of last."""
     monkeypatch.setattr(children, "GRACE", 0.5)
     code = """
-    def work(job, tell):
-        tell({})
+    def work(job, send):
+        send({})
         if job["rank"] == 1:
             time.sleep(0.5)
-            tell({})
+            send({})
             os.kill(os.getpid(), signal.SIGSTOP)
         time.sleep(600)
     """
-    with pytest.raises(WorkerError, match=r"^rank 1 gave no sign for 2 s\.$"):
+    with pytest.raises(WorkerError, match=r"^rank 1 sent nothing for 2 s\.$"):
         told(make_commands(code, 3), tmp_path, silence=2.0)
 
 
 def test_a_whole_that_takes_too_long(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = """
-    def work(job, tell):
+    def work(job, send):
         while True:
-            tell({})
+            send({})
             time.sleep(0.05)
     """
     with (
@@ -126,9 +126,9 @@ def test_who_stops_listening_ends_them(
     """Also one that ignores being asked."""
     monkeypatch.setattr(children, "GRACE", 0.5)
     code = """
-    def work(job, tell):
+    def work(job, send):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        tell({})
+        send({})
         while True:
             time.sleep(1)
     """
@@ -143,8 +143,8 @@ def test_they_end_when_their_parent_is_killed(
     make_commands: MakeCommands, tmp_path: Path, nothing_left: Callable[[], list[str]]
 ) -> None:
     code = """
-    def work(job, tell):
-        tell({})
+    def work(job, send):
+        send({})
         time.sleep(600)
     """
     commands = make_commands(code, 2)
@@ -171,4 +171,4 @@ with Workers({commands!r}, Path({str(tmp_path)!r})) as workers:
 def test_a_python_that_is_not_there(tmp_path: Path) -> None:
     nowhere = Command("rank 0", str(tmp_path / "python"), "module", {})
     with pytest.raises(WorkerError, match=r"cannot be started \(No such file.*Check the path"):
-        ask(nowhere, LONG)
+        collect(nowhere, LONG)

@@ -45,17 +45,17 @@ def made(job, patience=60.0):
 WORK = (
     HEAD
     + """
-def work(job, tell):
-    tell({})
+def work(job, send):
+    send({})
     sums, rng = made(job), np.random.default_rng(job["rank"])
-    tell({"left": sorted(map(str, Path("/dev/shm").glob("lockstep-*")))})
+    send({"left": sorted(map(str, Path("/dev/shm").glob("lockstep-*")))})
     digest = []
     for turn in range(job["turns"]):
         time.sleep(rng.uniform(0, 0.004))  # some wait long enough to nap
         for index, length in enumerate(job["lengths"]):
             sums.post(index, values(job["rank"], turn, length, job["dtype"]))
         digest.append([sums.total(i).tolist() for i in range(len(job["lengths"]))])
-    tell({"digest": digest})
+    send({"digest": digest})
 """
 )
 
@@ -91,8 +91,8 @@ def test_a_rank_that_is_gone_is_noticed(make_commands: MakeCommands, tmp_path: P
     code = (
         HEAD
         + """
-def work(job, tell):
-    tell({})
+def work(job, send):
+    send({})
     sums = made(job)
     if job["rank"] == 1:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -114,8 +114,8 @@ def test_patience_ends(make_commands: MakeCommands, tmp_path: Path) -> None:
     code = (
         HEAD
         + """
-def work(job, tell):
-    tell({})
+def work(job, send):
+    send({})
     sums = made(job, patience=0.5)
     if job["rank"] == 1:
         time.sleep(600)

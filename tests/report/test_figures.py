@@ -18,8 +18,8 @@ from lockstep.comparison import Comparison, Curve
 from lockstep.errors import InputError, MissingError
 from lockstep.files import DiskError
 from lockstep.report import comparison_figures as figures
-from lockstep.report.figures import figure_svg, run_figure, save_figure, thinned
-from lockstep.report.style import FRAMEWORKS, colour
+from lockstep.report.figures import FRAMEWORKS, colour, figure_svg, save_figure, thinned
+from lockstep.report.run_figures import run_figure
 from lockstep.training.events import EpochCompleted, StepsCompleted
 from lockstep.training.history import History
 
@@ -186,7 +186,8 @@ def test_without_matplotlib_the_remedy_is_named(
 
 def test_pyplot_is_never_touched() -> None:
     code = (
-        "import sys; from lockstep.report.figures import run_figure, figure_svg;"
+        "import sys; from lockstep.report.figures import figure_svg;"
+        "from lockstep.report.run_figures import run_figure;"
         "from lockstep.training.history import History;"
         "assert 'matplotlib' not in sys.modules;"
         "figure_svg(run_figure(History(), 'x'), 'p', 'x');"

@@ -10,9 +10,14 @@ import pytest
 
 import lockstep as ls
 from lockstep.comparison import Comparison
-from lockstep.report import terminal
-from lockstep.report.compare_progress import LiveCompareProgress, PlainCompareProgress
-from lockstep.report.progress import LiveProgress, PlainProgress
+from lockstep.report.compare_progress import (
+    LiveCompareProgress,
+    PlainCompareProgress,
+    compare_progress,
+)
+from lockstep.report.comparison_tables import print_comparison
+from lockstep.report.progress import LiveProgress, PlainProgress, run_progress, show_progress
+from lockstep.report.run_tables import print_diff, print_result, print_run, print_runs
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import (
     EpochCompleted,
@@ -88,7 +93,7 @@ def test_a_terminal_gets_a_live_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr("lockstep.report.progress.DRAW_SECONDS", 0.0)
     file = Terminal()
-    shown(terminal.run_progress(file), run_events())
+    shown(run_progress(file), run_events())
     text = file.getvalue()
     for words in ("compiling", "20/30", "100 steps/s", "0.05", "left", "completed: 30 steps"):
         assert words in text
@@ -97,8 +102,8 @@ def test_a_terminal_gets_a_live_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
-    assert isinstance(terminal.run_progress(Terminal()), PlainProgress)
-    assert isinstance(terminal.compare_progress(file=Terminal()), PlainCompareProgress)
+    assert isinstance(run_progress(Terminal()), PlainProgress)
+    assert isinstance(compare_progress(file=Terminal()), PlainCompareProgress)
 
 
 @pytest.mark.parametrize(
@@ -108,22 +113,22 @@ def test_a_dumb_terminal_gets_plain_lines(monkeypatch: pytest.MonkeyPatch) -> No
         (RunInterrupted(7), "interrupted at step 7"),
     ],
 )
-def test_bad_ends_are_told(event: Event, said: str) -> None:
+def test_bad_ends_are_printed(event: Event, said: str) -> None:
     for file, kind in ((io.StringIO(), PlainProgress), (Terminal(), LiveProgress)):
         shown(kind(file), [*run_events()[:2], event])
         assert said in file.getvalue()
 
 
 def test_real_runs_are_followed(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    with terminal.show_progress() as listeners:
+    with show_progress() as listeners:
         result = ls.train(ls.recipes.airfoil_linear(), out=tmp_path / "run", listeners=listeners)
     printed = capsys.readouterr()
     assert "completed: 300 steps" in printed.err
     assert "train loss (whole set) 0.24" in printed.err
     assert "\x1b" not in printed.err
     assert printed.out == ""
-    terminal.print_result(result)
-    terminal.print_run(RunDirectory(tmp_path / "run"), result.history)
+    print_result(result)
+    print_run(RunDirectory(tmp_path / "run"), result.history)
     printed = capsys.readouterr()
     for words in (
         "airfoil-linear in numpy",
@@ -136,8 +141,8 @@ def test_real_runs_are_followed(capsys: pytest.CaptureFixture[str], tmp_path: Pa
     assert "\x1b" not in printed.out
 
 
-def test_quiet_tells_a_divergence_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    with terminal.show_progress(quiet=True) as listeners:
+def test_quiet_prints_a_divergence_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    with show_progress(quiet=True) as listeners:
         for listener in listeners:
             listener(RunCompleted(step=9, seconds=1.0))
             listener(RunDiverged(step=7, loss=float("nan"), lr=5.0, kept=6))
@@ -178,7 +183,7 @@ def test_a_comparison_is_followed_row_by_row(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_table_of_a_comparison(comparison: Comparison) -> None:
     file = io.StringIO()
-    terminal.print_comparison(comparison, file)
+    print_comparison(comparison, file)
     text = file.getvalue()
     assert "\x1b" not in text
     rows = {line.split()[0]: line for line in text.splitlines() if line.strip()}
@@ -187,16 +192,16 @@ def test_the_table_of_a_comparison(comparison: Comparison) -> None:
     assert "1.0e-03 from step 25" in rows["loss"]
     assert "mxnet crashed: was ended by SIGSEGV" in text
     assert "| segmentation <fault>" in text
-    assert "no: jax parts ways at step 25: loss; mxnet crashed" in text
+    assert "no: jax differs at step 25: loss; mxnet crashed" in text
 
 
 def test_lists_of_runs_and_differences() -> None:
     file = io.StringIO()
     row = {"run": "a[b]c", "framework": "jax", "style": "scratch", "status": "completed"}
-    terminal.print_runs([row | {"steps": 1200, "metrics": {"loss": 0.5}}], "runs", file)
-    terminal.print_runs([], "runs", file)
-    terminal.print_diff([("seed", 0, 7)], file)
-    terminal.print_diff([], file)
+    print_runs([row | {"steps": 1200, "metrics": {"loss": 0.5}}], "runs", file)
+    print_runs([], "runs", file)
+    print_diff([("seed", 0, 7)], file)
+    print_diff([], file)
     text = file.getvalue()
     for words in ("a[b]c", "1,200", "loss 0.5000", "no runs in runs/", "seed", "the same in every"):
         assert words in text
@@ -206,6 +211,6 @@ def test_names_with_brackets_are_not_taken_for_markup(history: History, tmp_path
     spec = ls.recipes.airfoil_linear(name="[bold]x[nonsense]")
     directory = RunDirectory.create(tmp_path / "[red]run", spec, {})
     file = io.StringIO()
-    terminal.print_run(directory, history, file)
+    print_run(directory, history, file)
     assert "[bold]x[nonsense]" in file.getvalue()
     assert "[red]run" in file.getvalue()

@@ -97,7 +97,7 @@ def test_plot_has_colour_in_a_terminal_unless_refused(
     assert "\x1b" not in capsys.readouterr().out
 
 
-def test_without_plotext_the_table_still_comes(
+def test_without_plotext_the_table_is_still_printed(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "plotext", None)

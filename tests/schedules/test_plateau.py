@@ -26,7 +26,7 @@ metrics = st.floats(-3, 3, width=16) | st.just(math.nan)
     st.sampled_from([0.0, 1e-4, 0.3]),
     st.sampled_from([0.0, 0.02]),
 )
-def test_walks_the_path_of_torch(
+def test_rates_are_those_of_torch(
     losses: list[float],
     mode: str,
     threshold_mode: str,

@@ -7,15 +7,15 @@ from functools import cache, partial
 
 import pytest
 
-from lockstep.data import generated
+from lockstep.data import fashion_mnist
 from lockstep.frameworks import registry
 
-_drawn = cache(partial(generated.images, 120, 30))  # drawing the recipes' 12,000 takes long
+_drawn = cache(partial(fashion_mnist.generate, 120, 30))  # drawing the recipes' 12,000 takes long
 
 
 @pytest.fixture(autouse=True)
 def few_images(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(generated, "images", lambda seed=0: _drawn(seed=seed))
+    monkeypatch.setattr(fashion_mnist, "generate", lambda seed=0: _drawn(seed=seed))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import lockstep as ls
-from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.schedules import plateau
+from lockstep.task import assemble
 from lockstep.training import Training
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event, LearningRateSet, RunStarted, StepsCompleted

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import lockstep as ls
-from lockstep.assemble import assemble
 from lockstep.frameworks import registry
 from lockstep.ops import Snapshot
+from lockstep.task import assemble
 from lockstep.training import Result, checkpoints
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import EpochCompleted, Event, RunDiverged, StepsCompleted

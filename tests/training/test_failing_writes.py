@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import lockstep as ls
+from lockstep.array_files import from_file
 from lockstep.cli import main
 from lockstep.errors import LockstepError
 from lockstep.files import DiskError
 from lockstep.training import Result, Training, checkpoints
-from lockstep.training.arrays import from_file
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event, RunCompleted
 

@@ -1,4 +1,4 @@
-"""A real process, ended by SIGKILL at any moment or by Ctrl-C, leaves a run to go on with."""
+"""A run whose process was ended by SIGKILL at any moment, or by Ctrl-C, can be resumed."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
         process = started(*words, *out, "--quiet", cwd=tmp_path)
         with ended(process):
             if attempt < 5:
-                if attempt % 3:  # some while it imports, most from when it is seen to go on
+                if attempt % 3:  # some while it imports, most after it has written something
                     wait_until(process, lambda at=before: changed(log) != at)
                 time.sleep(chance.uniform(0.0, 0.15))
                 process.kill()
@@ -66,8 +66,8 @@ def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["torch-concise", "jax", "jax-concise"])
-def test_begun_here_and_finished_in_another_process(path: str, tmp_path: Path) -> None:
-    """Which compiles the program for itself, from nothing."""
+def test_started_here_and_finished_in_another_process(path: str, tmp_path: Path) -> None:
+    """The other process compiles the program again."""
     spec = small("gru-after", path, "adam")
     ls.train(spec, out=tmp_path / "run", callbacks=[at_step(4)], event_steps=1)
     done = lockstep("resume", "run", "--quiet", cwd=tmp_path)
@@ -75,7 +75,7 @@ def test_begun_here_and_finished_in_another_process(path: str, tmp_path: Path) -
     assert_same_end(tmp_path / "run", spec)
 
 
-def test_killed_after_the_start_was_saved_and_nothing_else(tmp_path: Path) -> None:
+def test_killed_when_only_the_initial_state_was_saved(tmp_path: Path) -> None:
     spec, folder = replace(small("gru-after", "numpy"), epochs=40), tmp_path / "run"
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", folder, cwd=tmp_path)
@@ -93,8 +93,8 @@ def test_killed_after_the_start_was_saved_and_nothing_else(tmp_path: Path) -> No
     assert_same_end(folder, spec)
 
 
-def test_a_run_without_any_checkpoint_starts_anew(tmp_path: Path) -> None:
-    """As one that was killed while its data was being fetched."""
+def test_a_run_without_any_checkpoint_starts_again(tmp_path: Path) -> None:
+    """Such as one that was killed while its data was being downloaded."""
     spec, folder = small("gru-after", "numpy"), tmp_path / "run"
     ls.train(spec, out=folder, callbacks=[at_step(2)], event_steps=1)
     for path in (folder / "checkpoints").iterdir():
@@ -104,7 +104,7 @@ def test_a_run_without_any_checkpoint_starts_anew(tmp_path: Path) -> None:
     assert_same_end(folder, spec)
 
 
-def test_ctrl_c_names_the_way_to_go_on(tmp_path: Path) -> None:
+def test_ctrl_c_names_the_command_that_continues(tmp_path: Path) -> None:
     spec = replace(small("gru-after", "numpy", "momentum"), epochs=400, checkpoint_steps=3)
     (tmp_path / "run.toml").write_text(spec.to_toml())
     process = started("train", "run.toml", "--out", "run", cwd=tmp_path)
@@ -125,7 +125,7 @@ def test_ctrl_c_names_the_way_to_go_on(tmp_path: Path) -> None:
 
 
 def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
-    """The first waits for the call at hand, here of eight steps that take seconds each."""
+    """The first waits for the current call, here of eight steps that take seconds each."""
     slow = {"data.max_tokens": 40_000, "data.window": 200, "batch_size": 64, "seed": 1}
     spec = small("gru-after", "numpy").with_fields({**slow, "model.num_hiddens": 700})
     (tmp_path / "run.toml").write_text(spec.to_toml())
@@ -135,7 +135,7 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
         time.sleep(0.5)
         process.send_signal(signal.SIGINT)
         time.sleep(0.5)
-        assert process.poll() is None  # it finishes what it is at
+        assert process.poll() is None  # it finishes the call
         begin = time.monotonic()
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=LIMIT)
@@ -144,11 +144,11 @@ def test_ctrl_c_twice_ends_at_once(tmp_path: Path) -> None:
     assert took < 15.0  # products of matrices and the end of Python; not eight steps
     assert "Traceback" not in errors
     assert not list((tmp_path / "run").rglob("*.part"))
-    assert RunDirectory(tmp_path / "run").spec == spec  # there to be resumed, from its start
+    assert RunDirectory(tmp_path / "run").spec == spec  # it can be resumed, from its start
 
 
 def test_ctrl_c_while_the_program_is_compiled(tmp_path: Path) -> None:
-    """Nothing was trained yet; the run is there all the same, and goes on from its start."""
+    """Nothing was trained yet; the run exists nevertheless, and continues from its start."""
     spec = small("airfoil", "numpy")
     script = tmp_path / "early.py"
     script.write_text(

@@ -1,5 +1,5 @@
-"""Runs ended by SIGKILL at random moments: alone, in two processes and under torchrun. Whatever the
-moment and whichever process it is, the run goes on to the bits of one that was never disturbed."""
+"""Runs ended by SIGKILL at random moments: in one process, in two and under torchrun. For every
+moment and process, the resumed run ends with the bits of one that was never disturbed."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lockstep.training import Result
 from lockstep.training.directory import RunDirectory
 
 from .running import LIMIT, assert_same_run, changed, ended, lockstep, small, started
-from .test_processes import airfoil, rank_pid
+from .test_several_processes import airfoil, rank_pid
 
 Living = Callable[[], list[str]]
 PROCESSES = Path("/proc").exists() and "torch" in registry.installed()
@@ -37,7 +37,7 @@ def killed_once(
     chance: random.Random,
     alive: Living,
 ) -> str:
-    """Kill a process of a run at a random moment and resume it to its end; who was killed."""
+    """Kill a process of a run at a random moment and resume the run to its end; who was killed."""
     file = folder.with_suffix(".toml")
     file.write_text(spec.to_toml())
     log = folder / "steps.bin"
@@ -45,7 +45,9 @@ def killed_once(
     who, began = "the command", chance.random() < 0.8
     with ended(process):
         deadline = time.monotonic() + LIMIT
-        while began and not changed(log) and process.poll() is None:  # most are killed at work
+        while (
+            began and not changed(log) and process.poll() is None
+        ):  # most are killed while they train
             assert time.monotonic() < deadline
             time.sleep(0.002)
         time.sleep(chance.uniform(0.0, 0.5 if began else 2.0))
@@ -60,7 +62,7 @@ def killed_once(
         _, errors = process.communicate(timeout=LIMIT)
     assert who != "the command" or process.returncode == -signal.SIGKILL, errors
     deadline = time.monotonic() + LIMIT
-    while alive():  # workers whose parent was killed come to their end
+    while alive():  # workers end after their parent was killed
         assert time.monotonic() < deadline, alive()
         time.sleep(0.05)
     if (folder / "spec.toml").exists():
@@ -86,7 +88,7 @@ def killed_once(
 def campaign(
     spec: RunSpec, count: int, words: list[str], tmp_path: Path, seed: str, alive: Living
 ) -> dict[str, int]:
-    """`count` runs that were killed, and who of them was."""
+    """Kill `count` runs; how often each process was the one killed."""
     chance, whole = random.Random(seed), ls.train(spec)
     found: dict[str, int] = {}
     number = 0

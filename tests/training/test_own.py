@@ -12,8 +12,8 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError, RunDirectoryError
-from lockstep.own_task import Own
 from lockstep.spec import Adam, Momentum
+from lockstep.task import Own
 
 from .own_models import Scaled, two_layers
 from .running import assert_learned, assert_same_run, at_step, lockstep

@@ -1,6 +1,6 @@
-"""The command line: one file per command group, each with `register(subparsers)`.
+"""The command line: one file per command, each with `register(subparsers)`.
 
-Exit codes: 0 done (compare: they agree), 1 they part ways, 2 a mistake in what was asked or
+Exit codes: 0 done (compare: they agree), 1 they differ, 2 a mistake in what was asked or
 something missing, 3 the loss was no longer finite, 130 interrupted.
 """
 
@@ -12,13 +12,16 @@ import os
 import sys
 from collections.abc import Sequence
 
-from lockstep.cli.parsing import Parser, spelled_with_hyphens, split_fields
+from lockstep.cli.parsing import Parser, split_fields, with_hyphens
 from lockstep.errors import LockstepError
 
-GROUPS = (
+COMMANDS = (
     "train",
+    "resume",
     "compare",
     "runs",
+    "show",
+    "generate",
     "convert",
     "recipes",
     "schedule",
@@ -34,12 +37,15 @@ GROUPS = (
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; a mistake is one message, without a traceback."""
-    parser = build_parser()
+    try:
+        parser = build_parser()
+    except LockstepError as error:  # of a module that LOCKSTEP_EXTENSIONS names
+        return _fail(str(error), error.exit_code)
     given = list(sys.argv[1:] if argv is None else argv)
     for word in given:
         if "\0" in word:  # no file, name or number has one, and Python's functions trip over it
             return _fail(f"argument = {word!r}: has a NUL character. Leave it out.", 2)
-    words, fields = split_fields(spelled_with_hyphens(given))
+    words, fields = split_fields(with_hyphens(given))
     args, rest = parser.parse_known_args(words)
     args.words = given
     args.rest = rest + fields
@@ -76,13 +82,13 @@ def build_parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="lockstep",
         description="Train one described run in any deep-learning framework, and prove they agree.",
-        epilog="exit codes: 0 done or agreed, 1 parted ways, 2 usage or missing, "
+        epilog="exit codes: 0 done or agreed, 1 differ, 2 usage or missing, "
         "3 loss not finite, 130 interrupted",
     )
     from lockstep import __version__
 
     parser.add_argument("--version", action="version", version=f"lockstep {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for group in GROUPS:
-        importlib.import_module(f"lockstep.cli.{group}").register(subparsers)
+    for command in COMMANDS:
+        importlib.import_module(f"lockstep.cli.{command}").register(subparsers)
     return parser

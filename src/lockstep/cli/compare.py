@@ -7,9 +7,14 @@ import argparse
 import json
 from typing import Any
 
-from lockstep.cli.launching import add_launch_options, launch_from
-from lockstep.cli.option_values import device_counts
-from lockstep.cli.run_options import add_run_options, add_start_option, spec_from, start_from
+from lockstep.cli.run_options import (
+    add_launch_options,
+    add_run_options,
+    add_start_option,
+    launch_from,
+    spec_from,
+    start_from,
+)
 from lockstep.errors import InputError
 
 
@@ -59,10 +64,12 @@ def _take_counts(args: argparse.Namespace) -> list[int] | None:
     """Several numbers of devices, which are taken out of the run's options; None for one."""
     if not args.devices or "," not in args.devices:
         return None
+    from lockstep.report.quantities import parse_device_counts
+
     if args.scale_batch:
         problem = "would give each number of devices another run"
         raise InputError("scale_batch", args.scale_batch, problem, "Name one number of devices.")
-    counts, args.devices = device_counts(args.devices), None
+    counts, args.devices = list(parse_device_counts(args.devices)), None
     return counts
 
 
@@ -70,7 +77,7 @@ def _compare(args: argparse.Namespace) -> int:
     from contextlib import nullcontext
 
     from lockstep.comparison import ORACLE, TIMEOUT, compare
-    from lockstep.report.terminal import compare_progress
+    from lockstep.report.compare_progress import compare_progress
 
     counts = _take_counts(args)
     spec = spec_from(args)

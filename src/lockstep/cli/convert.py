@@ -45,8 +45,8 @@ def _convert(args: argparse.Namespace) -> int:
 
 
 def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
-    from lockstep.assemble import model_of
     from lockstep.cli.run_options import dotted_fields
+    from lockstep.task import model_of
     from lockstep.training.directory import find
     from lockstep.training.weights import trained
 
@@ -61,8 +61,8 @@ def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
 
 
 def _from_file(args: argparse.Namespace) -> tuple[Arrays, Model]:
-    from lockstep.assemble import model_of
     from lockstep.cli.run_options import described, dotted_fields
+    from lockstep.task import model_of
     from lockstep.training.weights import load_weights
 
     if args.model is None:

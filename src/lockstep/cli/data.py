@@ -89,7 +89,7 @@ def _fetch(args: argparse.Namespace) -> int:
         except MissingError as error:
             if args.name != "all":
                 raise
-            # the others are still worth having; all that failed is told at the end
+            # the others are still worth having; failures are printed at the end
             failures.append(str(error))
             continue
         rows.append({"name": source.name, **_found_row(found)})
@@ -123,7 +123,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 def _sources(name: str) -> tuple[Source, ...]:
     from lockstep.data import list_sources
-    from lockstep.data.sources import source_named
+    from lockstep.data.data_set import source_named
 
     return list_sources() if name == "all" else (source_named(name),)
 
@@ -153,11 +153,6 @@ def _note(message: str) -> None:
 
 
 def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from rich.text import Text
+    from lockstep.report.tables import filled, show
 
-    from lockstep.report.tables import console, table
-
-    made = table(*columns, left=columns)
-    for row in rows:
-        made.add_row(*(Text(field) for field in row))  # Text: a path is never markup
-    console().print(made)
+    show([filled(columns, rows, left=columns)])

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lockstep.cli.output import print_json
+from lockstep.cli.output import print_columns, print_json
 
 
 def register(subparsers: Any) -> None:
@@ -21,9 +21,7 @@ def _doctor(args: argparse.Namespace) -> int:
     if args.json:
         print_json([dict(zip(("what", "ok", "detail"), c, strict=True)) for c in checks])
     else:
-        width = max(len(what) for what, _, _ in checks)
-        for what, ok, detail in checks:
-            print(f"{'ok' if ok else 'no':<4}{what:<{width}}  {detail}")
+        print_columns(("ok" if ok else "no", what, detail) for what, ok, detail in checks)
     # a framework or data set may be missing by choice; Python and disk may not
     return 0 if checks[0][1] and checks[-1][1] else 2
 
@@ -52,7 +50,7 @@ def _frameworks() -> list[tuple[str, bool, str]]:
             rows.append((name, True, f"{framework.version()} on {devices}"))
         except MissingError as error:
             rows.append((name, False, error.remedy))
-        except Exception as error:  # whatever a broken installation raises: that is what is asked
+        except Exception as error:  # a broken installation may raise anything
             why = str(error) or type(error).__name__
             rows.append((name, False, f"is installed but does not import: {why}"))
     return rows

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_json
+from lockstep.cli.output import print_columns, print_json
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
@@ -55,23 +55,24 @@ def _list(args: argparse.Namespace) -> int:
     if args.json:
         print_json(rows)
         return 0
-    width = max(len(str(row["framework"])) for row in rows)
+    cells = []
     for row in rows:
         usable = row["state"] in ("installed here", "whole")
         detail = row["environment"] or "" if usable else f"lockstep env create {row['framework']}"
-        print(f"{row['framework']:<{width}}  {row['state']:<14}  {detail}".rstrip())
+        cells.append((str(row["framework"]), str(row["state"]), detail))
+    print_columns(cells)
     return 0
 
 
 def _create(args: argparse.Namespace) -> int:
     from lockstep.frameworks import installing
-    from lockstep.report.work_progress import work_progress
+    from lockstep.report.progress import work_progress
 
     code = 0
     for name in _named(args.frameworks):
         try:
-            with work_progress(name, sys.stderr) as tell:
-                environment = installing.create(name, tell)
+            with work_progress(name, sys.stderr) as report:
+                environment = installing.create(name, report)
             print(f"{name}  {environment.path}", flush=True)
         except LockstepError as error:  # one that cannot be made keeps no other from it
             print(f"lockstep: {error}", file=sys.stderr)
@@ -88,7 +89,7 @@ def _remove(args: argparse.Namespace) -> int:
 
 
 def _named(frameworks: list[str]) -> list[str]:
-    """The frameworks asked for, each once; a name that cannot be used is told before any work."""
+    """The frameworks asked for, each once; all names are checked before any work."""
     from lockstep.frameworks import environments, installing
 
     if frameworks == ["all"]:
@@ -107,7 +108,7 @@ def _check(args: argparse.Namespace) -> int:
     from lockstep.comparison import ORACLE, compare
     from lockstep.errors import MissingError
     from lockstep.frameworks import environments
-    from lockstep.report.terminal import compare_progress
+    from lockstep.report.compare_progress import compare_progress
 
     spec = recipes.airfoil_linear(precision="float64")
     usable = [name for name in environments.usable() if name in environments.names()]
@@ -128,15 +129,14 @@ def _check(args: argparse.Namespace) -> int:
     if args.json:
         print_json(rows)
     else:
-        for row in rows:
-            print(
-                f"{'ok' if row['ok'] else 'no':<4}{row['framework']:<12}"
-                f"{row['version'] or '-':<12}{row['detail']}"
-            )
+        print_columns(
+            ("ok" if row.agree else "no", row.label, row.version or "-", _detail(row))
+            for row in found.others
+        )
     return 0 if all(row["ok"] for row in rows) else 1
 
 
 def _detail(row: Row) -> str:
-    if row.parting is not None:
-        return f"parts ways at step {row.parting.step}: {row.parting.quantity}"
+    if row.first_difference is not None:
+        return f"differs at step {row.first_difference.step}: {row.first_difference.quantity}"
     return row.problem or f"{STEPS} steps as the oracle"

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 
 class Parser(argparse.ArgumentParser):
-    """Tells a mistake in one line, and keeps the abbreviations of the options marked `common`:
-    `--e 3` stays --epochs when a rarer option begins with the same letters."""
+    """Reports a mistake in one line, and keeps the abbreviations of the options that are not marked
+    `rare`: `--e 3` stays --epochs when a rarer option begins with the same letters. `add_later`
+    adds the options of a command when it is read, so that `lockstep --help` need not know them."""
+
+    add_later: Callable[[Parser], None] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        if self.add_later is not None:
+            add, self.add_later = self.add_later, None
+            add(self)
+        return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"lockstep: {message}. See `{self.prog} --help`.\n")
@@ -24,11 +33,11 @@ class Parser(argparse.ArgumentParser):
         return [match for match in found if not getattr(match[0], "rare", False)] or found
 
 
-def spelled_with_hyphens(argv: Sequence[str]) -> list[str]:
-    """Options in the spelling of the parser: fields may be written as Python names them. A dotted
-    name is left alone, and so is what stands behind `--`.
+def with_hyphens(argv: Sequence[str]) -> list[str]:
+    """Options as the parser writes them: fields may be written as Python names them. A dotted name
+    is left alone, and so is everything behind `--`.
 
-    >>> spelled_with_hyphens(["--batch_size=3", "--model.num_hiddens", "a_b"])
+    >>> with_hyphens(["--batch_size=3", "--model.num_hiddens", "a_b"])
     ['--batch-size=3', '--model.num_hiddens', 'a_b']
     """
     words = list(argv)

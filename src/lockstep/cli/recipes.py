@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from lockstep.cli.output import print_json
+from lockstep.cli.output import print_columns, print_json
 
 
 def register(subparsers: Any) -> None:
@@ -28,8 +28,6 @@ def _recipes(args: argparse.Namespace) -> int:
     summaries = {name: recipes.summary(name) for name in recipes.RECIPES}
     if args.json:
         print_json(summaries)
-        return 0
-    width = max(len(name) for name in summaries)
-    for name, text in summaries.items():
-        print(f"{name:<{width}}  {text}")
+    else:
+        print_columns(summaries.items())
     return 0

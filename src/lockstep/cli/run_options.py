@@ -1,4 +1,5 @@
-"""The options that describe a run, shared by the commands that take one."""
+"""The options of every command that takes a run: its fields, which are those of RunSpec, the
+weights it starts from, and how its processes are started."""
 
 from __future__ import annotations
 
@@ -18,11 +19,10 @@ from lockstep.processes import ranks
 if TYPE_CHECKING:
     from lockstep.ops import Snapshot
     from lockstep.spec import RunSpec
+    from lockstep.training.in_processes import Launch
 
 RUN = "a run's folder, its name below runs/, or a unique beginning of that"
 
-# options that came later than their neighbours: they take no abbreviation from those
-_RARE = ("name", "model", "fused", "evaluate", "evaluate_epochs", "checkpoint_steps", "threads")
 _PARTS = ("data", "model", "optimizer", "schedule")  # fields with fields of their own
 _LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 
@@ -51,8 +51,8 @@ def add_start_option(parser: argparse.ArgumentParser) -> None:
 
 def start_from(args: argparse.Namespace, spec: RunSpec) -> Snapshot | None:
     """The state that --start names."""
-    from lockstep.assemble import model_of
     from lockstep.ops import Snapshot
+    from lockstep.task import model_of
     from lockstep.training.weights import load_weights
 
     return Snapshot(load_weights(args.start, model_of(spec))) if args.start else None
@@ -70,7 +70,7 @@ def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = 
         name = f"--{item.name.replace('_', '-')}"
         letters = _LETTERS.get(hints[item.name], "TEXT")
         action = group.add_argument(name, metavar=letters, help=item.metadata["help"])
-        action.rare = item.name in _RARE  # type: ignore[attr-defined]
+        action.rare = item.metadata["rare"]  # type: ignore[attr-defined]
     group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
     if "devices" not in without:
         _add_scaling_options(group)
@@ -137,7 +137,7 @@ def spec_from(args: argparse.Namespace) -> RunSpec:
 
 
 def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
-    """The spec with a framework's name; `tell_framework` will say so where it was chosen here."""
+    """The spec with a framework's name; `report_framework` will say so where it was chosen here."""
     from lockstep.frameworks.fastest import settled
 
     chosen = settled(spec)
@@ -148,8 +148,8 @@ def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     return chosen
 
 
-def tell_framework(args: argparse.Namespace) -> None:
-    """Say which framework was chosen, once it is clear that the run can be carried out."""
+def report_framework(args: argparse.Namespace) -> None:
+    """Print which framework was chosen, once it is clear that the run can be carried out."""
     if chosen := getattr(args, "chosen", ""):
         print(chosen, file=sys.stderr, flush=True)
     args.chosen = ""
@@ -159,12 +159,12 @@ def described(run: str, **fields: Any) -> RunSpec:
     """The spec of a recipe (with `fields`), or of a TOML or JSON file. Where neither names a
     framework it is the fastest."""
     from lockstep import recipes
-    from lockstep.spec import RunSpec, convert
+    from lockstep.spec import RunSpec, document
 
     unnamed = {"framework": "fastest"}
     if run in recipes.RECIPES or Path(run).suffix not in (".toml", ".json"):
         return recipes.get(run, **(unnamed | fields))
-    return RunSpec.from_dict(unnamed | convert.read(Path(run)))
+    return RunSpec.from_dict(unnamed | document.read(Path(run)))
 
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
@@ -222,3 +222,51 @@ def dotted_fields(rest: list[str]) -> dict[str, str]:
                 raise InputError(f"--{name}", None, "has no value", f"Write --{name} VALUE.")
         fields[name.replace("-", "_")] = value
     return fields
+
+
+# --- processes ------------------------------------------------------------------------------------
+
+
+def add_launch_options(parser: argparse.ArgumentParser) -> None:
+    """Options for a run on several devices that are processes."""
+    group = parser.add_argument_group("several processes")
+    group.add_argument(
+        "--launch",
+        choices=("auto", "processes", "torchrun"),
+        default="auto",
+        help="auto: processes where a framework needs them; processes: one for each device; "
+        "torchrun: the same by torch's own launcher",
+    )
+    group.add_argument(
+        "--nodes", type=int, default=1, metavar="N", help="torchrun: how many machines"
+    )
+    group.add_argument(
+        "--node-rank", type=int, default=0, metavar="I", help="torchrun: which one this is, from 0"
+    )
+    group.add_argument("--rendezvous", metavar="HOST:PORT", help="torchrun: where they meet")
+    group.add_argument(
+        "--max-restarts",
+        type=int,
+        default=0,
+        metavar="N",
+        help="torchrun: how often to continue from the last checkpoint when a process is lost",
+    )
+
+
+def launch_from(args: argparse.Namespace) -> Launch:
+    """How the command line asks for the run's processes to be started."""
+    from lockstep.training.in_processes import Launch
+
+    return Launch(
+        args.launch,
+        nodes=args.nodes,
+        node_rank=args.node_rank,
+        rendezvous=args.rendezvous or "",
+        max_restarts=args.max_restarts,
+    )
+
+
+def with_all_processes(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
+    """One of several processes trains with all of them, unless asked otherwise."""
+    place = ranks.current()
+    return spec.with_fields({"devices": place.world_size}) if place and not args.devices else spec

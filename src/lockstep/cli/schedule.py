@@ -11,7 +11,8 @@ import sys
 import textwrap
 from typing import Any
 
-from lockstep.cli.option_values import add_figure_option, check_figure
+from lockstep.checks import whole
+from lockstep.cli.output import add_figure_option, check_figure
 from lockstep.errors import InputError
 from lockstep.schedules import (
     KINDS,
@@ -20,7 +21,6 @@ from lockstep.schedules import (
     parse_schedule,
     schedule_to_dict,
 )
-from lockstep.spec.checks import whole
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
@@ -126,15 +126,14 @@ def _names(schedules: list[Schedule]) -> list[str]:
 
 
 def _print_table(schedules: list[Schedule], steps: list[int]) -> None:
+    from lockstep.report.tables import filled, show
+
     names = _names(schedules)
     for name, schedule in zip(names, schedules, strict=True):
         print(f"{name} = {format_schedule(schedule)}")
     rows = [[str(step), *(f"{schedule(step):.6g}" for schedule in schedules)] for step in steps]
-    table = [["step", *names], *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(names) + 1)]
     print()
-    for row in table:
-        print("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)))
+    show([filled(["step", *names], rows)])
 
 
 def _print_json(schedules: list[Schedule], num_steps: int, at: list[int]) -> None:
@@ -193,8 +192,7 @@ def _print_plot(schedules: list[Schedule], num_steps: int) -> None:
 
 
 def _draw(schedules: list[Schedule], num_steps: int, path: str) -> None:
-    from lockstep.report.figures import save_figure
-    from lockstep.report.style import FONT, SERIES, new_figure, style
+    from lockstep.report.figures import FONT, SERIES, new_figure, save_figure, style
 
     figure = new_figure(7, 4)
     axes = figure.add_subplot()

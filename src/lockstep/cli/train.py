@@ -1,4 +1,4 @@
-"""`lockstep train` and `lockstep resume`."""
+"""`lockstep train`: carry out a run."""
 
 from __future__ import annotations
 
@@ -10,19 +10,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.launching import add_launch_options, launch_from, with_all_processes
 from lockstep.cli.output import print_json
 from lockstep.cli.run_options import (
-    RUN,
-    add_field_options,
+    add_launch_options,
     add_run_options,
     add_start_option,
-    add_strict_option,
-    changed,
+    launch_from,
+    report_framework,
     spec_from,
     start_from,
-    tell_framework,
-    with_framework,
+    with_all_processes,
 )
 from lockstep.errors import InputError
 from lockstep.processes import ranks
@@ -43,26 +40,12 @@ def register(subparsers: Any) -> None:
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
     add_start_option(train)
     add_launch_options(train)
-    _add_output_options(train)
+    add_outcome_options(train)
     train.set_defaults(handler=_train)
 
-    resume = subparsers.add_parser(
-        "resume",
-        help="continue a run where it stopped",
-        description="Continues at the exact step of the run's last checkpoint, with what is given "
-        "changed: another framework, more devices or epochs.",
-        epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
-    )
-    resume.add_argument("run", metavar="RUN", help=RUN)
-    resume.usage = "%(prog)s RUN [options]"
-    add_field_options(resume)
-    add_strict_option(resume)
-    add_launch_options(resume)
-    _add_output_options(resume)
-    resume.set_defaults(handler=_resume)
 
-
-def _add_output_options(parser: argparse.ArgumentParser) -> None:
+def add_outcome_options(parser: argparse.ArgumentParser) -> None:
+    """What train and resume show."""
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -78,29 +61,11 @@ def _train(args: argparse.Namespace) -> int:
     if launch.node_rank:
         take_part(spec, launch)
         return 0
-    with _progress(args) as listeners:
+    with progress(args) as listeners:
         result = train(
             spec, out=out, listeners=listeners, start=start_from(args, spec), launch=launch
         )
-    return _report(result, args)
-
-
-def _resume(args: argparse.Namespace) -> int:
-    from lockstep.training import resume
-    from lockstep.training.directory import find
-    from lockstep.training.in_processes import take_part
-
-    launch = launch_from(args)
-    directory = find(args.run)
-    spec = with_all_processes(with_framework(changed(directory.spec, args), args), args)
-    if launch.node_rank:
-        take_part(spec, launch)
-        return 0
-    with _progress(args) as listeners:
-        result = resume(
-            directory.path, spec=spec, listeners=listeners, launch=launch, strict=args.strict
-        )
-    return _report(result, args)
+    return report(result, args)
 
 
 def _require_folder(args: argparse.Namespace) -> None:
@@ -110,16 +75,18 @@ def _require_folder(args: argparse.Namespace) -> None:
 
 
 @contextmanager
-def _progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
-    from lockstep.report.terminal import show_progress
+def progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
+    """The listeners that show how far the run is."""
+    from lockstep.report.progress import show_progress
 
     with show_progress(quiet=args.quiet or args.json or not ranks.is_first()) as listeners:
         # with the first event: an error in the run comes before anything else
-        yield [lambda event: tell_framework(args), *listeners]
+        yield [lambda event: report_framework(args), *listeners]
 
 
-def _report(result: Result, args: argparse.Namespace) -> int:
-    from lockstep.report.terminal import print_result
+def report(result: Result, args: argparse.Namespace) -> int:
+    """Show the outcome; returns the exit code."""
+    from lockstep.report.run_tables import print_result
 
     if not ranks.is_first():
         return 0
@@ -128,7 +95,7 @@ def _report(result: Result, args: argparse.Namespace) -> int:
     else:
         print_result(result)
     if result.status == "interrupted":
-        print(f"interrupted; go on with: lockstep resume {result.directory}", file=sys.stderr)
-    if ranks.current() is not None:  # its launcher would take any other for a crash
+        print(f"interrupted; continue with: lockstep resume {result.directory}", file=sys.stderr)
+    if ranks.current() is not None:  # its launcher takes any other code for a crash
         return 0
     return {"interrupted": 130, "diverged": 3}.get(result.status, 0)

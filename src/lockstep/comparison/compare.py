@@ -15,7 +15,6 @@ from pathlib import Path
 
 import numpy as np
 
-from lockstep.assemble import assemble
 from lockstep.comparison import verdict
 from lockstep.comparison.outcome import Outcome, make_row
 from lockstep.comparison.result import Comparison, row_label
@@ -24,10 +23,9 @@ from lockstep.files import disk_error, write_whole
 from lockstep.frameworks import environments, registry
 from lockstep.frameworks.protocol import Program
 from lockstep.ops import Arrays, Snapshot
-from lockstep.own_task import Own
 from lockstep.processes.children import WorkerError
 from lockstep.spec import OwnData, RunSpec
-from lockstep.task import Task
+from lockstep.task import Own, Task, assemble
 from lockstep.training.events import Event
 from lockstep.training.in_processes import Launch, as_launch
 from lockstep.training.machine import machine_facts
@@ -74,19 +72,19 @@ def compare(
     task = assemble(spec, own)  # the same for every row
     folder = _folder(spec, out)
     launch = replace(as_launch(launch), apart=True, silence=min(SILENCE, timeout), timeout=timeout)
-    tell = progress or (lambda label, event: None)
+    report = progress or (lambda label, event: None)
 
     def run(label: str, case: RunSpec, launch: Launch) -> Outcome:
-        name = "oracle" if label == ORACLE else label.replace(",", "").replace(" ", "-")
+        name = "oracle" if label == ORACLE else label.replace(" ", "-")
         path = folder / name
         outcome = Outcome(case, path)
-        audience = Audience(listeners=[outcome.record, lambda event: tell(label, event)])
-        tell(label, "starting")
+        audience = Audience(listeners=[outcome.record, lambda event: report(label, event)])
+        report(label, "starting")
         try:
             carry_out(case, own, path, audience, start=start, launch=launch, task=task)
         except (WorkerError, MissingError, RunDirectoryError) as error:
             outcome.fail(error)
-        tell(label, outcome.status)
+        report(label, outcome.status)
         if outcome.status == "interrupted":
             raise KeyboardInterrupt
         return outcome

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.comparison.verdict import Verdict, first_parting
+from lockstep.comparison.verdict import Verdict, first_difference
 from lockstep.files import spelled
+from lockstep.showing import present
 from lockstep.spec import RunSpec
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class Rate:
 
 @dataclass(frozen=True)
 class Curve:
-    """A row's path, per step: for figures."""
+    """What a row's run did at every step, for figures."""
 
     loss: np.ndarray = field(default_factory=lambda: np.array([]))
     seconds: np.ndarray = field(default_factory=lambda: np.array([]))  # until the step was done
@@ -49,9 +50,9 @@ class Curve:
 def row_label(framework: str, devices: int) -> str:
     """
     >>> row_label("torch", 1), row_label("torch", 2)
-    ('torch', 'torch, 2 devices')
+    ('torch', 'torch on 2 devices')
     """
-    return framework if devices == 1 else f"{framework}, {devices} devices"
+    return framework if devices == 1 else f"{framework} on {devices} devices"
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ class Row:
 
     @property
     def ended(self) -> bool:
-        """Whether the run came to its own end, so that its path could be judged."""
+        """Whether the run came to its own end, so that its steps could be judged."""
         return self.status in ("completed", "diverged")
 
     @property
@@ -101,9 +102,9 @@ class Row:
         return next(verdict for verdict in self.verdicts if verdict.quantity == quantity)
 
     @property
-    def parting(self) -> Verdict | None:
-        """The quantity that parts first, and where."""
-        return first_parting(self.verdicts)
+    def first_difference(self) -> Verdict | None:
+        """The quantity that differs first, and where: causes before effects."""
+        return first_difference(self.verdicts)
 
     @property
     def deviation(self) -> float | None:
@@ -114,9 +115,9 @@ class Row:
         values = {k: v for k, v in asdict(self).items() if k not in ("curve", "verdicts")}
         values["agree"] = self.agree
         values["verdicts"] = [asdict(v) | {"agree": v.agree} for v in self.verdicts]
-        parting = self.parting
-        values["first_beyond"] = parting.step if parting else None
-        values["first_quantity"] = parting.quantity if parting else None
+        first = self.first_difference
+        values["first_beyond"] = first.step if first else None
+        values["first_quantity"] = first.quantity if first else None
         return values
 
 
@@ -148,7 +149,7 @@ class Comparison:
 
     @property
     def agree(self) -> bool:
-        """Whether every framework asked for walked the oracle's path, and it led somewhere."""
+        """Whether every row computed the oracle's numbers at every step, and the loss moved."""
         return self.moved and bool(self.others) and all(row.agree for row in self.rows)
 
     @property
@@ -164,23 +165,21 @@ class Comparison:
             return "not a comparison: the loss did not move"
         if self.agree:
             *names, last = [row.label for row in self.others]
-            all_names = f"{', '.join(names)} and {last} walk" if names else f"{last} walks"
-            return f"{all_names} the oracle's path, all {self.num_steps} steps of it"
+            all_names = f"{', '.join(names)} and {last} compute" if names else f"{last} computes"
+            return f"{all_names} the oracle's numbers at all {self.num_steps} steps"
         return "; ".join(_complaint(row) for row in self.others if not row.agree)
 
     @property
     def hint(self) -> str:
-        """What to try when rows part in float32: rounding alone can part an unstable run."""
-        if self.spec.precision == "float64" or not any(row.parting for row in self.others):
+        """What to try when rows differ in float32: rounding alone can do that."""
+        if self.spec.precision == "float64" or not any(row.first_difference for row in self.others):
             return ""
         own = next((row for row in self.others if row.framework == self.oracle.framework), None)
-        if own is not None and own.parting is not None:
-            said = (
-                "numpy in float32 parts from itself in float64, so rounding alone can do this here"
-            )
+        if own is not None and own.first_difference is not None:
+            cause = "numpy in float32 differs from its float64, so rounding alone can do this here"
         else:
-            said = "in float32 rounding alone can part a run that is not stable"
-        return f"{said}: --precision float64 shows whether anything else differs"
+            cause = "in float32 rounding alone can make a run that is not stable differ"
+        return f"{cause}: --precision float64 shows whether anything else differs"
 
     @property
     def num_steps(self) -> int:
@@ -188,24 +187,16 @@ class Comparison:
 
     def show(self) -> None:
         """Print the table and the verdict."""
-        from lockstep.report.tables import print_comparison
-
-        print_comparison(self)
+        present("show_comparison", self)
 
     def report(self, path: str | Path) -> Path:
         """Write the page, with figures, as one HTML file."""
-        from lockstep.report.comparison_page import write_comparison_page
-
-        return write_comparison_page(self, Path(path))
+        page: Path = present("report_comparison", self, path)
+        return page
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-        from lockstep.report.comparison_figures import compare_figure
-        from lockstep.report.figures import save_figure
-
-        figure = compare_figure(self)
-        if path is not None:
-            save_figure(figure, Path(path))
+        figure: Figure = present("plot_comparison", self, path)
         return figure
 
     def to_dict(self) -> dict[str, Any]:
@@ -230,13 +221,13 @@ class Comparison:
 
 
 def _complaint(row: Row) -> str:
-    parting = row.parting
+    first = row.first_difference
     if not row.ended:
         verb = "is " if row.status == "missing" else ""
         return f"{row.label} {verb}{row.status}"
-    if parting is None:
+    if first is None:
         return f"{row.label} was not judged"
-    when = "after" if parting.quantity == "parameters" else "at"
-    steps = f"{parting.step} steps" if when == "after" else f"step {parting.step}"
-    where = f" ({parting.where})" if "parameters" in parting.quantity else ""
-    return f"{row.label} parts ways {when} {steps}: {parting.quantity}{where}"
+    when = "after" if first.quantity == "parameters" else "at"
+    steps = f"{first.step} steps" if when == "after" else f"step {first.step}"
+    where = f" ({first.where})" if "parameters" in first.quantity else ""
+    return f"{row.label} differs {when} {steps}: {first.quantity}{where}"

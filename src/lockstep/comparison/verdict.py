@@ -1,4 +1,4 @@
-"""Do two runs walk the same path? Pure functions over arrays; nothing here starts a run.
+"""Do two runs compute the same numbers? Pure functions over arrays; nothing here starts a run.
 
 With b the oracle's values and a another run's, the relative deviation is
 
@@ -7,8 +7,8 @@ With b the oracle's values and a another run's, the relative deviation is
 
 Parameters are measured by the largest entry: entry by entry, those near zero would count rounding
 as deviation; by the norm, one wrong entry of a large array would not be seen. The floor, a
-millionth of the largest value, is where rounding of the residuals decides and not the path. What
-is not finite deviates infinitely, and a run that ends early parts there. Batches are the same or
+millionth of the largest value, is where rounding of the residuals decides. What is not finite
+deviates infinitely, and a run that ends early differs there. Batches are the same or
 not: by their numbers (data/plans.py), 0 or infinity.
 """
 
@@ -33,7 +33,7 @@ GIVEN = {
     "float32": {"initial parameters": 1e-6, "batch": 0.0, "lr": 1e-12},
     "float64": {"initial parameters": 1e-15, "batch": 0.0, "lr": 1e-12},
 }
-QUANTITIES = (*GIVEN["float64"], *MULTIPLES)  # in the order in which a step meets them
+QUANTITIES = (*GIVEN["float64"], *MULTIPLES)  # causes before effects
 MOVED = 1e-3  # least relative change of the loss in a run that can prove anything
 
 
@@ -180,10 +180,10 @@ def loss_moved(before: float, after: float, tolerance: float) -> bool:
     return abs(after - before) / max(abs(before), TINY) > max(MOVED, 10 * tolerance)
 
 
-def first_parting(verdicts: Sequence[Verdict]) -> Verdict | None:
-    """The verdict that parts first; at the same step a cause is named before what follows it."""
-    parted = [verdict for verdict in verdicts if verdict.step is not None]
-    return min(parted, key=lambda v: (v.step, QUANTITIES.index(v.quantity)), default=None)
+def first_difference(verdicts: Sequence[Verdict]) -> Verdict | None:
+    """The verdict that differs first; at the same step causes come before effects."""
+    different = [verdict for verdict in verdicts if verdict.step is not None]
+    return min(different, key=lambda v: (v.step, QUANTITIES.index(v.quantity)), default=None)
 
 
 def _floor(oracle: np.ndarray) -> float:

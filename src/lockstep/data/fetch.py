@@ -1,6 +1,6 @@
 """Find, fetch and verify data: places are tried in turn, and no byte is used unverified.
 
-Nothing here knows what the data mean; the parsers take the verified contents from `read`.
+Nothing here knows what the data mean; each data set parses the verified contents from `read`.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockstep.data.cache import cache_folder
-from lockstep.data.editions import AbsentError, Place, PlaceError, Progress, Verified
-from lockstep.data.sources import Source, source_named
+from lockstep.data.data_set import source_named
+from lockstep.data.examples import Origin
+from lockstep.data.folders import cache_folder
+from lockstep.data.source import AbsentError, Place, PlaceError, Progress, Source, Verified
 from lockstep.errors import MissingError, unknown
 
 
@@ -38,6 +39,11 @@ class Found:
     place: str
     paths: tuple[Path, ...]
     digest: str
+
+    @property
+    def origin(self) -> Origin:
+        """The record of where a run's data came from."""
+        return Origin(self.name, self.edition, self.place, self.digest)
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,7 @@ def fetch(name: str | Source, progress: Progress | None = None, *, place: str = 
         places = tuple(each for each in places if each.label == place)
         if not places:
             raise unknown("place", place, [each.label for each in source.places])
-    return _obtain(source, places, progress or _tell).found
+    return _obtain(source, places, progress or _report).found
 
 
 def read(name: str | Source, progress: Progress | None = None, *, remote: bool = True) -> Contents:
@@ -87,7 +93,7 @@ def read(name: str | Source, progress: Progress | None = None, *, remote: bool =
     """
     source = source_named(name)
     places = source.places if remote else _local(source)
-    return _obtain(source, places, progress or _tell)
+    return _obtain(source, places, progress or _report)
 
 
 def verify(name: str | Source) -> tuple[Found | Attempt, ...]:
@@ -108,8 +114,8 @@ def _silent(message: str) -> None:
     del message
 
 
-def _tell(message: str) -> None:
-    """On stderr: nothing is fetched without a word."""
+def _report(message: str) -> None:
+    """On stderr: nothing is fetched silently."""
     print(message, file=sys.stderr, flush=True)
 
 

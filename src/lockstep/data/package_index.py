@@ -1,11 +1,15 @@
 """Package registries, reached through their own clients: pip, and apt-get with dpkg-deb.
 
-The client knows its registry's address, mirrors and proxies; no address stands here. Nothing is
+The client knows its registry's address, mirrors and proxies; there is no address here. Nothing is
 installed: an archive is downloaded into a temporary folder and the one data file is taken from it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import os
+import signal
+import subprocess
 import sys
 import tarfile
 import tempfile
@@ -15,9 +19,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lockstep.data.cache import store
-from lockstep.data.editions import DataFile, PlaceError, Progress, Verified, check
-from lockstep.data.process import run
+from lockstep.data.folders import store
+from lockstep.data.source import DataFile, PlaceError, Progress, Verified, check
 
 SECONDS = 120.0
 
@@ -120,3 +123,52 @@ def _private_lists(folder: Path) -> list[str]:
     settings = [f"Dir::State::Lists={lists}", f"Dir::Cache={cache}"]
     settings += ["Debug::NoLocking=1", "APT::Sandbox::User=root"]
     return [word for setting in settings for word in ("-o", setting)]
+
+
+def run(command: Sequence[str], folder: Path, seconds: float) -> None:
+    """Run `command` in `folder`; PlaceError if it is missing, fails or takes over `seconds`.
+
+    >>> run(["true"], Path("."), 5)
+    >>> run(["sleep", "5"], Path("."), 0.1)
+    Traceback (most recent call last):
+        ...
+    lockstep.data.source.PlaceError: sleep did not finish in 0.1 s
+    """
+    name = "pip" if command[1:3] == ["-m", "pip"] else Path(command[0]).name
+    with tempfile.TemporaryFile() as log:
+        try:
+            process = subprocess.Popen(
+                command,
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, "LC_ALL": "C"},
+                start_new_session=True,  # its own children end with it
+            )
+        except OSError as error:
+            raise PlaceError(f"{name} cannot be started ({error.strerror})") from None
+        try:
+            code = process.wait(timeout=max(seconds, 0.0))
+        except subprocess.TimeoutExpired:
+            raise PlaceError(f"{name} did not finish in {seconds:.3g} s") from None
+        finally:
+            _end(process)
+        if code:
+            log.seek(0)
+            raise PlaceError(f"{name} failed ({_reason(log.read(), code)})")
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _reason(output: bytes, code: int) -> str:
+    """The last line that calls itself an error, else the last line."""
+    lines = [line.strip() for line in output.decode("utf-8", "replace").splitlines()]
+    lines = [line for line in lines if line]
+    errors = [line for line in lines if line.startswith(("E:", "ERROR"))]
+    return (errors or lines or [f"exit code {code}"])[-1]

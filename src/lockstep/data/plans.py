@@ -12,9 +12,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.checks import one_of, whole
 from lockstep.data.random import generator
 from lockstep.errors import InputError
-from lockstep.spec.checks import one_of, whole
 from lockstep.spec.parts import ORDERS, SAMPLINGS
 
 Block = NDArray[np.int32]

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 
-from lockstep.spec.checks import whole
+from lockstep.checks import whole
 
 _WORD = 0xFFFFFFFF
 _LARGEST = 2**63 - 1

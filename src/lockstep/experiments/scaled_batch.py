@@ -1,18 +1,23 @@
-"""k devices with k times the batch: what that does to accuracy and to the time it takes.
+"""What do k devices with k times the batch do to accuracy, and to the time it takes?
 
-Every run sees the same examples; one on k devices makes k times fewer updates, so that its learning
-rate has to grow by some rule, or it falls behind.
+Trains a recipe on k devices with k times the batch, its learning rate multiplied by a rule (none,
+linear, square_root). Every run sees the same examples; one on k devices makes k times fewer
+updates, so without a larger learning rate it falls behind. Compare the accuracy of the rules at
+the same epoch, and the time at which each reaches it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError
-from lockstep.report.numbers import metric_name
-from lockstep.report.style import FONT, SERIES, new_figure, style
+from lockstep.experiments import Experiment, Progress, no_progress, option
+from lockstep.report.figures import FONT, SERIES, new_figure, style
+from lockstep.report.quantities import metric, metric_name, parse_device_counts, parse_list
+from lockstep.report.tables import filled
 from lockstep.spec import RunSpec, scale_batch
 from lockstep.spec.batch_scaling import base_rate
 from lockstep.training import Result, train
@@ -20,8 +25,28 @@ from lockstep.training.events import EpochCompleted, Event, StepsCompleted
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+    from rich.table import Table
 
-Progress = Callable[[str, float], None]  # what is being trained, and the part of all that is done
+DASHES = {"none": ":", "linear": "-", "square_root": "--"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which runs: every number of devices with every rule; one device needs none."""
+
+    spec: RunSpec
+    devices: tuple[int, ...] = option("1,2", "how many", read=parse_device_counts, metavar="LIST")
+    rules: tuple[str, ...] = option(
+        ",".join(DASHES), "of the learning rate", read=partial(parse_list, field="rules"),
+        metavar="LIST",
+    )  # fmt: skip
+    warmup: int = option(0, "before the schedule, in its unit", metavar="N")
+
+    def runs(self) -> Iterator[tuple[int, str, RunSpec]]:
+        for k in self.devices:
+            for rule in self.rules if k > 1 else ("none",):
+                scaled = scale_batch(self.spec, k, rule, self.warmup if k > 1 else 0)
+                yield k, rule, replace(scaled, devices=k)
 
 
 @dataclass(frozen=True)
@@ -48,19 +73,12 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Question:
-    """Which runs: every number of devices with every rule; one device needs none."""
+class Answer:
+    """The curves of all runs, and the metric that they show."""
 
     spec: RunSpec
-    devices: tuple[int, ...]
-    rules: tuple[str, ...]
-    warmup: int = 0
-
-    def runs(self) -> Iterator[tuple[int, str, RunSpec]]:
-        for k in self.devices:
-            for rule in self.rules if k > 1 else ("none",):
-                scaled = scale_batch(self.spec, k, rule, self.warmup if k > 1 else 0)
-                yield k, rule, replace(scaled, devices=k)
+    metric: str
+    curves: tuple[Curve, ...]
 
 
 def metric_of(spec: RunSpec) -> str:
@@ -72,66 +90,84 @@ def metric_of(spec: RunSpec) -> str:
     return f"{split}_accuracy" if spec.data.kind == "fashion-mnist" else f"{split}_loss"
 
 
-def run(asked: Question, progress: Progress = lambda what, done: None) -> list[Curve]:
+def run(asked: Question, progress: Progress = no_progress) -> Answer:
     """Carry out every run, one after another."""
-    metric = metric_of(asked.spec)
+    name = metric_of(asked.spec)
     runs = list(asked.runs())
     curves: list[Curve] = []
     for number, (k, rule, spec) in enumerate(runs):
-        heard = _Heard(f"{k} devices, {rule}", number, len(runs), spec.epochs, progress)
-        result = train(spec, listeners=[heard])
-        curves.append(_curve(k, rule, spec, result, heard.seconds, metric))
-    return curves
+        clock = _EpochClock(f"{k} devices, {rule}", number, len(runs), spec.epochs, progress)
+        result = train(spec, listeners=[clock])
+        curves.append(_curve(k, rule, spec, result, clock.seconds, name))
+    return Answer(asked.spec, name, tuple(curves))
 
 
-class _Heard:
-    """Adds up the seconds of steps at the end of each epoch, and tells how far all has come."""
+class _EpochClock:
+    """A run's listener: the seconds spent in steps at the end of each epoch; reports progress."""
 
     def __init__(self, what: str, number: int, count: int, epochs: int, progress: Progress) -> None:
         self.seconds: list[float] = []
         self._total = 0.0
-        self._tell = lambda: progress(what, (number + len(self.seconds) / epochs) / count)
+        self._report = lambda: progress((number + len(self.seconds) / epochs) / count, what)
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, StepsCompleted):
             self._total += event.seconds
         elif isinstance(event, EpochCompleted):
             self.seconds.append(self._total)
-            self._tell()
+            self._report()
 
 
 def _curve(
-    k: int, rule: str, spec: RunSpec, result: Result, seconds: Sequence[float], metric: str
+    k: int, rule: str, spec: RunSpec, result: Result, seconds: list[float], name: str
 ) -> Curve:
-    ended = result.history.epochs
+    epochs = result.history.epochs
+    values = tuple(epoch.metrics[name] for epoch in epochs)
+    steps, lr = len(result.history), base_rate(spec.schedule)
     return Curve(
-        k,
-        rule,
-        spec.batch_size,
-        base_rate(spec.schedule),
-        len(result.history),
-        tuple(seconds[: len(ended)]),
-        tuple(epoch.metrics[metric] for epoch in ended),
-        result.status,
+        k, rule, spec.batch_size, lr, steps, tuple(seconds[: len(epochs)]), values, result.status
     )
 
 
-DASHES = {"none": ":", "linear": "-", "square_root": "--"}
+def tables(answer: Answer) -> Iterator[Table]:
+    """A row for each run: what it was, and how it ended."""
+    columns = (
+        "devices", "rule", "batch size", "lr", "updates", "time", metric_name(answer.metric),
+        "ended",
+    )  # fmt: skip
+    rows = [
+        (
+            str(curve.devices),
+            curve.rule,
+            str(curve.batch_size),
+            f"{curve.lr:.3g}",
+            str(curve.num_steps),
+            f"{curve.seconds[-1]:.1f} s" if curve.seconds else "",
+            metric(answer.metric, curve.values[-1]) if curve.values else "",
+            curve.status,
+        )
+        for curve in answer.curves
+    ]
+    yield filled(columns, rows, left=("rule", "ended"))
 
 
-def scaled_batch_figure(curves: Sequence[Curve], metric: str, title: str) -> Figure:
-    """A colour for each number of devices, a dash for each rule."""
-    figure = new_figure(11, 4.2, title)
-    by_time, by_epoch = figure.subplots(1, 2, sharey=True)
-    name = metric_name(metric)
+def to_dict(answer: Answer) -> dict[str, Any]:
+    return {"metric": answer.metric, "runs": [asdict(curve) for curve in answer.curves]}
+
+
+def figure(answer: Answer) -> Figure:
+    """The metric against time and against epochs: a colour for each number of devices, a dash for
+    each rule."""
+    spec, name = answer.spec, metric_name(answer.metric)
+    title = f"{spec.name} in {spec.framework}: k devices, k times {spec.batch_size} examples"
+    made = new_figure(11, 4.2, title)
+    by_time, by_epoch = made.subplots(1, 2, sharey=True)
     style(by_time, f"{name} against time", "seconds in steps", "")
     style(by_epoch, f"{name} against epochs", "epochs", "")
-    colours = {
-        k: SERIES[i % len(SERIES)] for i, k in enumerate(sorted({c.devices for c in curves}))
-    }
-    for curve in curves:
+    counts = sorted({curve.devices for curve in answer.curves})
+    for curve in answer.curves:
         look = {
-            "color": colours[curve.devices],
+            "color": SERIES[counts.index(curve.devices) % len(SERIES)],
             "linestyle": DASHES[curve.rule] if curve.devices > 1 else "-",
             "marker": "o",
             "markersize": 3,
@@ -141,4 +177,7 @@ def scaled_batch_figure(curves: Sequence[Curve], metric: str, title: str) -> Fig
         by_epoch.plot(range(1, len(curve.values) + 1), curve.values, **look)
     by_epoch.xaxis.get_major_locator().set_params(integer=True)
     by_epoch.legend(fontsize=FONT - 2, frameon=False)
-    return figure
+    return made
+
+
+EXPERIMENT = Experiment("scaled-batch", __doc__, Question, run, tables, to_dict, figure)

@@ -14,8 +14,8 @@ from typing import Any
 
 from lockstep.errors import LockstepError
 from lockstep.frameworks import environments, registry
-from lockstep.processes.child import Tell, serve
-from lockstep.processes.children import Command, ask
+from lockstep.processes.child import Send, serve
+from lockstep.processes.children import Command, collect
 
 TIMEOUT = 180.0  # seconds: a cold disk and a first import take long
 AT_ONCE = 2  # importing keeps a core busy
@@ -61,17 +61,17 @@ def _ask(name: str) -> Devices:
     try:
         python = environments.interpreter(name)
         command = Command(name, python, "lockstep.frameworks.device_list", {"framework": name})
-        facts = ask(command, TIMEOUT)
+        facts = collect(command, TIMEOUT)
     except LockstepError as error:  # one that does not import must not hide the others
         return Devices(name, problem=str(error))
     return Devices(**facts | {"framework": name, "devices": tuple(facts["devices"])})
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
-    """Import the framework and tell {"python", "version", "devices", "several"}."""
+def work(job: dict[str, Any], send: Send) -> None:
+    """Import the framework and send {"python", "version", "devices", "several"}."""
     framework = registry.get(job["framework"])
     facts = {"version": framework.version(), "devices": framework.devices()}
-    tell({"python": sys.executable, "several": framework.several, **facts})
+    send({"python": sys.executable, "several": framework.several, **facts})
 
 
 if __name__ == "__main__":

@@ -7,9 +7,10 @@ the descriptions in layers.py; `add` makes another one known.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from lockstep.errors import InputError
+from lockstep.extensions import Registry
 from lockstep.models import feedforward, lenet, recurrent
 from lockstep.models.model import Model
 from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax, parts
@@ -18,19 +19,8 @@ from lockstep.spec.parts import ModelPart
 Build = Callable[[Any, tuple[int, ...], int], Model]
 
 
-class _Builder(NamedTuple):
-    build: Build
-    for_text: bool
-
-
-BUILDERS = {
-    Linear.kind: _Builder(feedforward.linear, for_text=False),
-    Softmax.kind: _Builder(feedforward.linear, for_text=False),
-    MLP.kind: _Builder(feedforward.mlp, for_text=False),
-    LeNet.kind: _Builder(lenet.build, for_text=False),
-    RNN.kind: _Builder(recurrent.build, for_text=True),
-    GRU.kind: _Builder(recurrent.build, for_text=True),
-}
+_FOR_EXAMPLES: Registry[Build] = Registry("model.kind")
+_FOR_TEXT: Registry[Build] = Registry("model.kind")
 
 
 def add(part: type[ModelPart], build: Build, *, for_text: bool = False) -> None:
@@ -39,11 +29,16 @@ def add(part: type[ModelPart], build: Build, *, for_text: bool = False) -> None:
     `build(part, input_shape, num_outputs)` returns the model for examples of that shape, for
     example a `layers.Sequential`; with `for_text` the inputs are symbols, and the shape is ().
     """
-    if part.kind in BUILDERS and BUILDERS[part.kind].build is not build:
-        problem, remedy = "is built by another function already", "Give it another kind."
-        raise InputError("model.kind", part.kind, problem, remedy)
     parts.add("model", part)
-    BUILDERS[part.kind] = _Builder(build, for_text)
+    (_FOR_TEXT if for_text else _FOR_EXAMPLES).add(part.kind, build)
+
+
+add(Linear, feedforward.linear)
+add(Softmax, feedforward.linear)
+add(MLP, feedforward.mlp)
+add(LeNet, lenet.build)
+add(RNN, recurrent.build, for_text=True)
+add(GRU, recurrent.build, for_text=True)
 
 
 def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Model:
@@ -52,18 +47,18 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
     >>> build(Linear(), (5,), 1).initial_weights(0)["w"].shape
     (5, 1)
     """
-    if part.kind not in BUILDERS:
+    builders, others = (_FOR_EXAMPLES, _FOR_TEXT) if input_shape else (_FOR_TEXT, _FOR_EXAMPLES)
+    if part.kind in builders:
+        return builders[part.kind](part, input_shape, num_outputs)
+    if part.kind not in others:
         raise InputError("model.kind", part.kind, "has no built-in model", "Give the model itself.")
-    builder = BUILDERS[part.kind]
-    if builder.for_text != (input_shape == ()):
-        needs = ("text", "no text") if builder.for_text else ("examples with features", "text")
-        raise InputError(
-            "model.kind",
-            part.kind,
-            f"needs {needs[0]}, but the data is {needs[1]}",
-            "Choose rnn or gru for text, another model for images and tables.",
-        )
-    return builder.build(part, input_shape, num_outputs)
+    needs, has = ("text", "no text") if input_shape else ("examples with features", "text")
+    raise InputError(
+        "model.kind",
+        part.kind,
+        f"needs {needs}, but the data is {has}",
+        "Choose rnn or gru for text, another model for images and tables.",
+    )
 
 
 __all__ = ["Model", "add", "build"]

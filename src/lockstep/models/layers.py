@@ -14,9 +14,9 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+from lockstep.checks import store
 from lockstep.errors import InputError
 from lockstep.models.model import Draw, draw_weights, xavier
-from lockstep.spec.checks import store
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Arrays, Ops, Weights

@@ -1,7 +1,7 @@
 """A worker's side of the pipes between it and the process that started it.
 
 stdout carries one line of JSON for each message and nothing else: what a library prints goes to
-stderr. A mistake that a person can mend is the last line, {"error", "kind", "exit_code"}. The
+stderr. A mistake that a person can correct is the last message, {"error", "kind", "exit_code"}. The
 worker ends when its parent does.
 """
 
@@ -20,30 +20,30 @@ from lockstep.errors import LockstepError
 INTERRUPTED = 130  # exit code of a worker that SIGINT reached
 ORPHANED = 70  # exit code of a worker whose parent is gone
 
-WAITED = 71  # exit code of a worker that waited for another in vain
+WAITED = 71  # exit code of a worker that waited for another without an answer
 
 
 class WaitedError(Exception):
-    """Another worker gave no sign for longer than this one would wait."""
+    """Another worker sent nothing for longer than this one waits (`ranks.patience`)."""
 
 
-Tell = Callable[[dict[str, Any]], None]
+Send = Callable[[dict[str, Any]], None]
 
 
-def serve(work: Callable[[dict[str, Any], Tell], None]) -> None:
+def serve(work: Callable[[dict[str, Any], Send], None]) -> None:
     """Do `work` with the JSON object of the command line; never returns."""
     stream = take_stdout()
     end_with_parent()
 
-    def tell(message: dict[str, Any]) -> None:
+    def send(message: dict[str, Any]) -> None:
         print(json.dumps(message), file=stream, flush=True)
 
     code = 0
     try:
-        work(json.loads(sys.argv[1]), tell)
+        work(json.loads(sys.argv[1]), send)
     except LockstepError as error:
         code = error.exit_code
-        tell({"error": str(error), "kind": type(error).__name__, "exit_code": code})
+        send({"error": str(error), "kind": type(error).__name__, "exit_code": code})
     except KeyboardInterrupt:
         code = INTERRUPTED
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Workers in processes of their own: start them, hear what they tell, and leave none behind."""
+"""Workers in processes of their own: start them, receive their messages, and end them all."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from lockstep.errors import LockstepError
 from lockstep.processes import interpreters
 from lockstep.processes.child import INTERRUPTED, WAITED
 
-LOG_LINES = 12  # of a worker's own words that an error repeats
+LOG_LINES = 12  # how many of a worker's last log lines an error repeats
 GRACE = 5.0  # seconds that a worker has to end by itself
-# seconds after the first has failed, in which the one at fault is told from those it took along
+# seconds to wait after the first failure, to tell the worker at fault from those that lost it
 AFTERMATH = 1.0
 
 
@@ -39,7 +39,7 @@ class WorkerError(LockstepError):
         self.status, self.message, self.log, self.exit_code = status, message, log, code
 
 
-MISTAKES = ("missing", "failed")  # what a worker reports itself, in words for a person
+MISTAKES = ("missing", "failed")  # what a worker reports itself, for a person to read
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ class Workers:
         self._processes: list[subprocess.Popen[bytes]] = []
         self._lines: queue.Queue[tuple[int, bytes]] = queue.Queue()
         self._readers: list[threading.Thread] = []
-        self._heard: list[float] = []  # when each told something last
-        self._open: set[int] = set()  # those that may still tell something
-        # where each one's words begin: a run that is resumed adds to the log it has
+        self._last_message: list[float] = []  # when each sent something last
+        self._open: set[int] = set()  # those that may still send something
+        # where this worker's part of the log begins: a resumed run appends to it
         self._log_starts = [_size(self._log(index)) for index in range(len(commands))]
 
     @property
@@ -90,7 +90,7 @@ class Workers:
             reader = threading.Thread(target=self._read, args=(index, process.stdout), daemon=True)
             self._readers.append(reader)
             reader.start()
-        self._heard = [time.monotonic()] * len(self._processes)
+        self._last_message = [time.monotonic()] * len(self._processes)
         self._open = set(range(len(self._processes)))
         return self
 
@@ -98,13 +98,13 @@ class Workers:
         self._end()
 
     def messages(self, silence: float, timeout: float) -> Iterator[tuple[int, dict[str, Any]]]:
-        """What the workers tell, with the number of who tells it, until all have ended well.
+        """Every message with the index of its worker, until all have ended without error.
 
-        Each must tell something every `silence` seconds, and all be done after `timeout`.
+        Each must send something every `silence` seconds, and all be done after `timeout`.
         """
         deadline = time.monotonic() + timeout
         while self._open:
-            quiet = min(self._heard[index] for index in self._open) + silence
+            quiet = min(self._last_message[index] for index in self._open) + silence
             left = min(quiet, deadline) - time.monotonic()
             try:
                 index, line = self._lines.get(timeout=max(left, 0.01))
@@ -112,9 +112,9 @@ class Workers:
                 if time.monotonic() >= deadline:
                     index, what = self._stuck(0.0), f"was not done after {timeout:g} s"
                 else:
-                    index, what = self._stuck(silence / 2), f"gave no sign for {silence:g} s"
+                    index, what = self._stuck(silence / 2), f"sent nothing for {silence:g} s"
                 raise self._error(index, "timed out", what) from None
-            self._heard[index] = time.monotonic()
+            self._last_message[index] = time.monotonic()
             message = self._message(index, line)
             if message is not None:
                 yield index, message
@@ -130,7 +130,7 @@ class Workers:
         """The message in a line; None if the worker has ended well. Whatever else, it failed."""
         if not line:
             self._open.discard(index)
-            if self._code(index, GRACE) in (0, None):  # None: all is told; it is ended by force
+            if self._code(index, GRACE) in (0, None):  # None: all was sent; it is ended by force
                 return None
             raise self._failure(index)
         try:
@@ -147,13 +147,13 @@ class Workers:
         return found
 
     def _failure(self, index: int) -> WorkerError:
-        """Who is at fault: of all that have failed, one that was killed before one that gave up,
-        for what the others say is that they lost it."""
+        """The error of the worker at fault: one that was killed rather than one that gave up, for
+        the others fail because they lost it."""
         if len(self._processes) > 1:
             time.sleep(AFTERMATH)
         codes = {i: code for i in range(len(self._processes)) if (code := self._code(i, 0.1))}
         if not codes:
-            return self._error(index, "crashed", "broke off in mid-sentence")
+            return self._error(index, "crashed", "broke off in the middle of a message")
         index = min(codes, key=lambda i: (codes[i] > 0, i))
         if codes[index] == WAITED and len(codes) < len(self._processes):
             self._open -= codes.keys()
@@ -162,11 +162,11 @@ class Workers:
         return self._error(index, "crashed", how_ended(codes[index]), code)
 
     def _stuck(self, seconds: float) -> int:
-        """Of those quiet for so long, the one that keeps the others waiting: stopped or at work, as
-        far as the system tells, else the one that has been quiet longest."""
+        """Of those silent for so long, the one that the others wait for: one that is stopped or
+        running, if the system says so, else the one that has been silent longest."""
         now = time.monotonic()
-        quiet = [index for index in self._open if now - self._heard[index] >= seconds]
-        return min(quiet, key=lambda i: (_patience(self._processes[i].pid), self._heard[i]))
+        quiet = [index for index in self._open if now - self._last_message[index] >= seconds]
+        return min(quiet, key=lambda i: (_patience(self._processes[i].pid), self._last_message[i]))
 
     def _code(self, index: int, grace: float) -> int | None:
         try:
@@ -205,8 +205,8 @@ class Workers:
                 process.stdout.close()
 
 
-def ask(command: Command, timeout: float) -> dict[str, Any]:
-    """All that one worker tells, put together."""
+def collect(command: Command, timeout: float) -> dict[str, Any]:
+    """All messages of one worker, merged."""
     answer: dict[str, Any] = {}
     with (
         tempfile.TemporaryDirectory(prefix="lockstep-") as folder,
@@ -256,7 +256,7 @@ def _patience(pid: int) -> int:
 
 
 def how_ended(code: int) -> str:
-    """A process's exit code in words."""
+    """What a process's exit code means."""
     if code > 0:
         return f"ended with exit code {code}"
     try:
@@ -267,7 +267,7 @@ def how_ended(code: int) -> str:
 
 def process_state(pid: int) -> str:
     """The letter of its state: R running, S or D waiting, T or t stopped, Z or X ended; "" if it is
-    gone, or the system does not tell.
+    gone, or the system does not say.
 
     >>> import os
     >>> process_state(os.getpid()) in ("R", "")

@@ -1,8 +1,8 @@
-"""A process as one of several that carry out a run together, as its environment tells it.
+"""A process as one of several that carry out a run together, as its environment variables say.
 
 The variables are torchrun's (RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE, MASTER_ADDR,
-MASTER_PORT), so that whoever starts the processes, they find each other the same way. Processes of
-one machine that Lockstep itself starts can meet at a file instead.
+MASTER_PORT), so that the processes find each other in the same way, whatever starts them.
+Processes of one machine that Lockstep itself starts can meet at a file instead.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def current(variables: Mapping[str, str] = os.environ) -> Rank | None:
 
 
 def is_first(variables: Mapping[str, str] = os.environ) -> bool:
-    """Whether this process is alone, or rank 0: it writes and speaks for all.
+    """Whether this process is alone, or rank 0: it writes and reports for all.
 
     >>> is_first({}), is_first(Rank(1, 2, 1, 2, store="/tmp/store").variables())
     (True, False)

@@ -1,8 +1,8 @@
 """Memory that the processes of one machine share, how they wait for each other in it, and sums.
 
-Each process writes its values where all can read them and raises its count; whoever has seen the
-counts of all adds the values up in the order of the ranks, so that all get the same bits. With a
-core for each, nobody sleeps unless the wait is long: waking a process takes longer than a small
+Each process writes its values where all can read them and raises its count; a process that has seen
+the counts of all adds the values up in the order of the ranks, so that all get the same bits. With
+a core for each, nobody sleeps unless the wait is long: waking a process takes longer than a small
 model's exchange (two processes and 44,000 numbers, on the two virtual cores of docs/results.md:
 gloo's allreduce takes 1.3 ms, this 0.03 ms).
 
@@ -28,9 +28,10 @@ from lockstep.processes.collective import Collective
 LINE = 64  # bytes of a cache line: counts on the same one would be passed to and fro
 SPIN = 0.005  # seconds of looking without a pause; after that, a nap between looks
 NAP = 0.0002
-# where ranks share cores nobody spins: whoever works would lose a part of its core to those who
-# wait, for sched_yield does not yield to another session's process (64 MB over 4 ranks on two
-# cores, gather_broadcast: 58 to 70 ms with SPIN, 50 to 59 ms without). Naps grow with the wait.
+# where ranks share cores nobody spins: a process at work would lose part of its core to
+# those that wait, for sched_yield does not yield to another session's process (64 MB over 4 ranks
+# on two cores, gather_broadcast: 58 to 70 ms with SPIN, 50 to 59 ms without). Naps grow with the
+# wait.
 NAPS = 0.00001, 0.001  # seconds: the shortest and the longest
 NAP_PART = 0.1  # of what was waited so far
 LOOK_AROUND = 0.1  # seconds after which it is asked whether the others are still there
@@ -53,7 +54,7 @@ class Counts:
         self._counts = np.frombuffer(memory, np.int64, size // 8).reshape(shape)[:, :, 0]
         self._pids = np.frombuffer(memory, np.int64, collective.world_size, size)
         self._pids[self._rank] = os.getpid()
-        collective.barrier()  # all have said who they are
+        collective.barrier()  # all have written their process numbers
 
     def put(self, index: int, count: int) -> None:
         """This rank has come so far; what it wrote before is there for all."""

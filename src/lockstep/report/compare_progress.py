@@ -18,16 +18,11 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.numbers import duration, number, rate
-from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace
+from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, is_live
+from lockstep.report.quantities import duration, number, rate
 from lockstep.training.events import Event, ProgramCompiled
 
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}
-
-
-def time_left(pace: Pace) -> str:
-    """What is left of a run by its pace so far; "" before its first steps."""
-    return "" if pace.seconds_left is None else duration(math.ceil(pace.seconds_left))
 
 
 class PlainCompareProgress:
@@ -36,7 +31,7 @@ class PlainCompareProgress:
     def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
         self._file = file or sys.stderr
         self._seconds = seconds
-        self._said = -math.inf
+        self._printed = -math.inf
         self._paces: dict[str, Pace] = {}
         self._begin: dict[str, float] = {}
 
@@ -51,23 +46,28 @@ class PlainCompareProgress:
         if not isinstance(event, str):
             pace(event)
             if isinstance(event, ProgramCompiled):
-                self._say(f"{label}: ready in {duration(event.seconds)}, {pace.num_steps:,} steps")
-            elif 0 < pace.step < pace.num_steps and time.monotonic() - self._said >= self._seconds:
-                self._say(
+                ready = duration(event.seconds)
+                self._print(f"{label}: ready in {ready}, {pace.num_steps:,} steps")
+            elif 0 < pace.step < pace.num_steps and self._is_due:
+                self._print(
                     f"{label}: step {pace.step:,}/{pace.num_steps:,}, {rate(pace.rate)} steps/s, "
-                    f"loss {number(pace.loss)}, {time_left(pace)} left"
+                    f"loss {number(pace.loss)}, {pace.time_left} left"
                 )
         elif event == "starting":
             self._begin[label] = time.monotonic()
-            self._say(f"{label}: starting")
+            self._print(f"{label}: starting")
         else:
             took = duration(time.monotonic() - self._begin.get(label, time.monotonic()))
             steps = f", {pace.step:,} steps, loss {number(pace.loss)}" if pace.step else ""
-            self._say(f"{label}: {event} after {took}{steps}")
+            self._print(f"{label}: {event} after {took}{steps}")
 
-    def _say(self, line: str) -> None:
+    @property
+    def _is_due(self) -> bool:
+        return time.monotonic() - self._printed >= self._seconds
+
+    def _print(self, line: str) -> None:
         print(line, file=self._file, flush=True)
-        self._said = time.monotonic()
+        self._printed = time.monotonic()
 
 
 class LiveCompareProgress:
@@ -115,7 +115,15 @@ class LiveCompareProgress:
                 f"{pace.step:,}/{pace.num_steps:,}" if pace.num_steps else "",
                 number(pace.loss) if pace.step else "",
                 rate(pace.rate),
-                time_left(pace) if status == "running" else "",
+                pace.time_left if status == "running" else "",
                 duration(self._ready.get(label)),
             )
         return table
+
+
+def compare_progress(
+    labels: Iterable[str] = (), file: TextIO | None = None
+) -> LiveCompareProgress | PlainCompareProgress:
+    """The `progress` of `ls.compare`, to be used with `with`. On stderr."""
+    file = file or sys.stderr
+    return LiveCompareProgress(labels, file) if is_live(file) else PlainCompareProgress(file)

@@ -1,4 +1,4 @@
-"""Figures of a comparison: the paths over each other, how far apart they are, and their speed."""
+"""Figures of a comparison: the losses over each other, their deviations, and the speed."""
 
 from __future__ import annotations
 
@@ -7,8 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockstep.report.figures import chosen, log_if_wide, running_mean, smoothing_window, thinned
-from lockstep.report.style import FONT, MUTED, colour, legend, new_figure, style
+from lockstep.report.figures import (
+    FONT,
+    MUTED,
+    chosen,
+    colour,
+    legend,
+    log_if_wide,
+    new_figure,
+    running_mean,
+    smoothing_window,
+    style,
+    thinned,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -94,9 +105,9 @@ def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
         axes.plot(*thinned(steps, values), ".", color=tint, markersize=3, alpha=0.5)
         so_far = np.maximum.accumulate(values)
         axes.plot(*thinned(steps, so_far), color=tint, linewidth=1.6, label=row.label)
-        parting = row.parting
-        if parting is not None and parting.step is not None and parting.step < len(values):
-            axes.axvline(parting.step, color=tint, linewidth=1, linestyle=":")
+        first = row.first_difference
+        if first is not None and first.step is not None and first.step < len(values):
+            axes.axvline(first.step, color=tint, linewidth=1, linestyle=":")
     axes.set_ylim(lowest / 4, highest * 20)
     axes.axhline(tolerance, color=MUTED, linewidth=1.4, linestyle=(0, (4, 3)))
     axes.annotate(

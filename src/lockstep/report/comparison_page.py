@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.files import write_whole
 from lockstep.report import comparison_figures as figures
-from lockstep.report.numbers import deviation, duration, metric, metric_name, number, rate
+from lockstep.report.comparison_tables import first_beyond, verdict_text
 from lockstep.report.page import (
     Cell,
     asked,
@@ -22,14 +22,14 @@ from lockstep.report.page import (
     section,
     table,
 )
-from lockstep.report.tables import first_beyond, verdict_text
+from lockstep.report.quantities import deviation, duration, metric, metric_name, number, rate
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
 
 HEAD = (
-    "framework", "last step's loss", "largest deviation", "first step beyond", "steps/s", "spread",
-    "compile", "path",
+    "framework", "last step's loss", "largest deviation", "first difference", "steps/s", "spread",
+    "compile", "ran as",
 )  # fmt: skip
 
 
@@ -136,7 +136,7 @@ def _figures(comparison: Comparison) -> list[str]:
             lambda: figures.deviation_figure(comparison),
             "deviation",
             "How far each framework's loss is from the oracle's: every step as a dot, the largest "
-            "so far as a line. Dotted: the step at which a framework first parts ways.",
+            "so far as a line. Dotted: the first step at which a framework differs.",
         ),
         figure(
             lambda: figures.time_figure(comparison),

@@ -1,4 +1,5 @@
-"""Progress of one run, from its events: a live line on a terminal, plain lines elsewhere.
+"""Progress of a run, from its events, and of any long work: a line that is redrawn on a terminal,
+plain lines elsewhere.
 
 A listener costs a run next to nothing: it draws at most four times a second, when an event comes.
 """
@@ -9,13 +10,21 @@ import math
 import os
 import sys
 import time
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
-from lockstep.report.numbers import duration, lr, metrics_line, number, rate
+from lockstep.report.quantities import duration, lr, metrics_line, number, rate
 from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
@@ -35,6 +44,8 @@ from lockstep.training.events import (
 EPOCH_LINES = 20  # of a run, at most about so many
 DRAW_SECONDS = 0.25
 PLAIN_SECONDS = 5.0  # between two plain lines
+
+Report = Callable[[float, str], None]  # the share of the work that is done, and what was last
 
 
 def is_live(file: TextIO) -> bool:
@@ -70,7 +81,12 @@ class Pace:
         elapsed = time.monotonic() - self._begin
         return elapsed * (self.num_steps - self.step) / done if done else None
 
-    def tells(self, epoch: int) -> bool:
+    @property
+    def time_left(self) -> str:
+        """The same for people; "" before the first steps."""
+        return "" if self.seconds_left is None else duration(math.ceil(self.seconds_left))
+
+    def shows(self, epoch: int) -> bool:
         """Whether this epoch gets a line: all of few, some of many, always the last."""
         count = math.ceil(self.num_steps / max(1, self.steps_per_epoch))
         every = math.ceil(count / EPOCH_LINES)
@@ -87,6 +103,21 @@ def ending(event: Event) -> str | None:
     return f"interrupted at step {event.step}" if isinstance(event, RunInterrupted) else None
 
 
+def _line(event: Event, pace: Pace) -> tuple[str, str] | None:
+    """What is said of an event for good, and in which style; None for most."""
+    if isinstance(event, EpochCompleted) and pace.shows(event.epoch):
+        return f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}", ""
+    if isinstance(event, RemarkMade):
+        return f"note: {event.text}", "yellow"
+    if isinstance(event, CheckpointSkipped | LogDamaged):
+        return described(event), "yellow"
+    if isinstance(event, SpecChanged):
+        return f"changed: {'; '.join(event.changes)}", ""
+    if said := ending(event):
+        return said, "" if isinstance(event, RunCompleted) else "yellow"
+    return None
+
+
 class PlainProgress:
     """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
 
@@ -94,7 +125,7 @@ class PlainProgress:
         self._file = file or sys.stderr
         self._seconds = seconds
         self._pace = Pace()
-        self._told = -math.inf
+        self._printed = -math.inf
 
     def __enter__(self) -> Self:
         return self
@@ -107,30 +138,21 @@ class PlainProgress:
         pace = self._pace
         if isinstance(event, RunStarted):
             begin = f" from step {event.step:,}" if event.step else ""
-            self._say(f"training: {event.num_steps:,} steps{begin}")
+            self._print(f"training: {event.num_steps:,} steps{begin}")
         elif isinstance(event, ProgramCompiled):
-            self._say(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
-        elif isinstance(event, EpochCompleted) and pace.tells(event.epoch):
-            self._say(f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}")
+            self._print(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
         elif isinstance(event, StepsCompleted):
-            if time.monotonic() - self._told >= self._seconds:
-                left = duration(math.ceil(pace.seconds_left or 0))
-                self._say(
+            if time.monotonic() - self._printed >= self._seconds:
+                self._print(
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
-                    f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {left} left"
+                    f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {pace.time_left} left"
                 )
-        elif isinstance(event, RemarkMade):
-            self._say(f"note: {event.text}")
-        elif isinstance(event, CheckpointSkipped | LogDamaged):
-            self._say(described(event))
-        elif isinstance(event, SpecChanged):
-            self._say(f"changed: {'; '.join(event.changes)}")
-        elif said := ending(event):
-            self._say(said)
+        elif line := _line(event, pace):
+            self._print(line[0])
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         print(line, file=self._file, flush=True)
-        self._told = time.monotonic()
+        self._printed = time.monotonic()
 
 
 class LiveProgress:
@@ -158,12 +180,7 @@ class LiveProgress:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *stop: object) -> None:
         self._progress.stop()
 
     def __call__(self, event: Event) -> None:
@@ -172,22 +189,12 @@ class LiveProgress:
             blank: dict[str, Any] = {"speed": "-", "loss": "-", "lr": "-", "left": "-"}
             self._task = self._progress.add_task("compiling", total=event.num_steps, **blank)
             self._draw("compiling", force=True)
-        elif isinstance(event, ProgramCompiled):
-            self._draw("", force=True)
-        elif isinstance(event, StepsCompleted):
-            self._draw("")
-        elif isinstance(event, EpochCompleted) and self._pace.tells(event.epoch):
-            line = f"[dim]epoch {event.epoch + 1:>4}[/dim]  {metrics_line(event.metrics)}"
-            self._console.print(line)
-        elif isinstance(event, RemarkMade):
-            self._console.print(f"note: {event.text}", style="yellow")
-        elif isinstance(event, CheckpointSkipped | LogDamaged):
-            self._console.print(described(event), style="yellow", markup=False)
-        elif isinstance(event, SpecChanged):
-            self._console.print(f"changed: {'; '.join(event.changes)}", markup=False)
-        elif said := ending(event):
-            self._progress.update(self._task or TaskID(0), visible=False)
-            self._console.print(said, style=None if isinstance(event, RunCompleted) else "yellow")
+        elif isinstance(event, ProgramCompiled | StepsCompleted):
+            self._draw("", force=isinstance(event, ProgramCompiled))
+        elif line := _line(event, self._pace):
+            if ending(event):
+                self._progress.update(self._task or TaskID(0), visible=False)
+            self._console.print(line[0], style=line[1] or None, markup=False)
 
     def _draw(self, what: str, force: bool = False) -> None:
         now = time.monotonic()
@@ -201,6 +208,70 @@ class LiveProgress:
                 speed=rate(pace.rate),
                 loss=number(pace.loss),
                 lr=lr(pace.lr),
-                left=duration(math.ceil(pace.seconds_left or 0)),
+                left=pace.time_left,
             )
         self._progress.refresh()
+
+
+def run_progress(file: TextIO | None = None) -> LiveProgress | PlainProgress:
+    """A listener for `ls.train(..., listeners=[it])`, to be used with `with`. On stderr."""
+    file = file or sys.stderr
+    return LiveProgress(file) if is_live(file) else PlainProgress(file)
+
+
+@contextmanager
+def show_progress(*, quiet: bool = False) -> Iterator[list[Callable[[Event], None]]]:
+    """The listeners that show a run's progress; when quiet, only that it diverged."""
+    if quiet:
+        yield [_print_divergence]
+        return
+    with run_progress() as progress:
+        yield [progress]
+
+
+def _print_divergence(event: Event) -> None:
+    if isinstance(event, RunDiverged):
+        print(ending(event), file=sys.stderr)
+
+
+# --- any long work --------------------------------------------------------------------------------
+
+
+@contextmanager
+def work_progress(name: str, file: TextIO) -> Iterator[Report]:
+    """While inside, `report(share, text)` shows how far the work called `name` is."""
+    if is_live(file):
+        with _bar(file) as progress:
+            task = progress.add_task(name, total=1.0, what="")
+            yield lambda share, text: progress.update(task, completed=share, what=text[:60])
+    else:
+        yield _plain(name, file)
+
+
+def _bar(file: TextIO) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        TextColumn("{task.percentage:>3.0f} %"),
+        TimeElapsedColumn(),
+        TextColumn("[dim]left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.fields[what]}", style="dim", markup=False),  # paths may have brackets
+        console=Console(file=file, highlight=False),
+        transient=True,
+    )
+
+
+def _plain(name: str, file: TextIO) -> Report:
+    begin = time.monotonic()
+    printed = begin - PLAIN_SECONDS
+
+    def report(share: float, text: str) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= PLAIN_SECONDS or share == 1.0:
+            printed = now
+            line = f"{name}: {share:4.0%}  {text}  ({duration(now - begin)})"
+            print(line, file=file, flush=True)
+
+    return report

@@ -1,5 +1,5 @@
 """Learning-rate schedules: pure functions step -> lr, with the standard library only. Nothing here
-knows about optimizers or frameworks, and nothing keeps state.
+knows about optimizers or frameworks, and nothing keeps state. `add` makes another kind known.
 
 >>> cosine(1.0, final=0.01, steps=50).warmup(5)(5)
 1.0
@@ -40,6 +40,7 @@ from lockstep.schedules.finite import (
 from lockstep.schedules.notation import (
     KINDS,
     AnySchedule,
+    add,
     as_schedule,
     format_schedule,
     parse_schedule,
@@ -68,6 +69,7 @@ __all__ = [
     "SquareRoot",
     "Triangular",
     "Warmup",
+    "add",
     "as_schedule",
     "constant",
     "cosine",

@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from lockstep.checks import whole
 from lockstep.errors import InputError
-from lockstep.schedules import fields
 
 if TYPE_CHECKING:
     from lockstep.schedules.combine import Warmup
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Schedule(ABC):
     """A learning rate for every step t = 0, 1, 2, ...; frozen, comparable and hashable.
 
-    A kind gives its formula (`_rate`), where it stops changing (`settled`) and which steps show its
+    A kind gives its formula (`rate`), where it stops changing (`settled`) and which steps show its
     shape (`marks`); calling, listing and warming up are the same for all of them.
 
     >>> from lockstep.schedules import cosine
@@ -32,7 +32,7 @@ class Schedule(ABC):
     example: ClassVar[str]
 
     @abstractmethod
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         """The formula, for a whole step >= 0."""
 
     @property
@@ -55,7 +55,7 @@ class Schedule(ABC):
         """
         if type(step) is not int or step < 0:
             step = _step("step", step)
-        return self._rate(step)
+        return self.rate(step)
 
     def values(self, start: int, stop: int) -> list[float]:
         """The learning rates of steps start, ..., stop - 1.
@@ -67,7 +67,7 @@ class Schedule(ABC):
         start, stop = _step("start", start), _step("stop", stop)
         if stop < start:
             raise InputError("stop", stop, f"is before start = {start}", "Give start <= stop.")
-        rate, settled = self._rate, self.settled
+        rate, settled = self.rate, self.settled
         if settled is None or stop <= settled:
             return [rate(step) for step in range(start, stop)]
         # no Python per settled step: a constant over 1,500 steps costs one list
@@ -88,6 +88,6 @@ class Schedule(ABC):
 
 def _step(name: str, value: object) -> int:
     try:
-        return fields.whole(name, value, 0)
-    except InputError as wrong:  # a step is an argument of the call, not a field of the schedule
+        return whole(name, value, 0, most=None)
+    except InputError as wrong:
         raise InputError(name, value, wrong.problem, "Steps are counted 0, 1, 2, ...") from None

@@ -4,10 +4,10 @@ its own clock, which starts at 0 where the part begins."""
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+from lockstep.checks import listed, store
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
 
@@ -41,12 +41,12 @@ class Warmup(Schedule):
         fields.learning_rates(self, "start")
         fields.choice(self, "mode", ("linear", "constant"))
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         if step >= self.steps:
-            return self.schedule._rate(step - self.steps)
+            return self.schedule.rate(step - self.steps)
         if self.mode == "constant":
             return self.start
-        return self.start + (self.schedule._rate(0) - self.start) * step / self.steps
+        return self.start + (self.schedule.rate(0) - self.start) * step / self.steps
 
     @property
     def settled(self) -> int | None:
@@ -76,10 +76,8 @@ class Join(Schedule):
     boundaries: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        if isinstance(self.schedules, str) or not isinstance(self.schedules, Iterable):
-            remedy = "Give a list of schedules."
-            raise fields.error("schedules", self.schedules, "is not a list", remedy)
-        fields.store(self, "schedules", tuple(self.schedules))
+        parts = listed("schedule.schedules", self.schedules, self.example)
+        store(self, "schedules", parts)
         for schedule in self.schedules:
             _need_schedule("schedules", schedule)
         fields.ascending(self, "boundaries", low=1)
@@ -88,10 +86,10 @@ class Join(Schedule):
             remedy = "Give one boundary between each two schedules."
             raise fields.error("boundaries", list(self.boundaries), problem, remedy)
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         part = bisect_right(self.boundaries, step)
         begin = self.boundaries[part - 1] if part else 0
-        return self.schedules[part]._rate(step - begin)
+        return self.schedules[part].rate(step - begin)
 
     @property
     def settled(self) -> int | None:

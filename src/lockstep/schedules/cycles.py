@@ -39,7 +39,7 @@ class CosineRestarts(Schedule):
         fields.counts(self, "steps", "period_factor")
         fields.fraction(self, "peak_factor")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         cycle, inside, period = self._cycle(step)
         wave = (1 + math.cos(math.pi * inside / period)) / 2
         return self.final + (self.base - self.final) * self.peak_factor**cycle * wave
@@ -102,7 +102,7 @@ class OneCycle(Schedule):
             problem = f"leaves no step to rise in: rise * steps = {self.rise * self.steps:g}"
             raise fields.error("rise", self.rise, problem, "Make rise * steps greater than 1.")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         low, top, last = self.base / self.start_divisor, self.rise * self.steps - 1, self.steps - 1
         if step <= top:
             return self._between(low, self.base, step / top)
@@ -162,7 +162,7 @@ class Triangular(Schedule):
             problem = f"has no effect in mode {self.mode!r}"
             raise fields.error("gamma", self.gamma, problem, 'Set mode="exp_range" or leave it.')
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         down = self.up if self.down is None else self.down
         cycle, inside = divmod(step, self.up + down)
         height = inside / self.up if inside <= self.up else (self.up + down - inside) / down

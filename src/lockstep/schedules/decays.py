@@ -27,7 +27,7 @@ class SquareRoot(Schedule):
     def __post_init__(self) -> None:
         fields.learning_rates(self, "base")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         return self.base * (step + 1) ** -0.5
 
     @property
@@ -60,7 +60,7 @@ class Factor(Schedule):
         fields.fraction(self, "factor")
         fields.not_above(self, "floor", "base")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         return max(self.floor, self.base * self.factor**step)
 
     @property
@@ -98,7 +98,7 @@ class Exponential(Schedule):
         fields.counts(self, "steps")
         fields.flag(self, "staircase")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         exponent = step // self.steps if self.staircase else step / self.steps
         try:
             rate = self.base * self.decay**exponent
@@ -142,7 +142,7 @@ class InverseTime(Schedule):
         fields.counts(self, "steps")
         fields.flag(self, "staircase")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         time = step // self.steps if self.staircase else step / self.steps
         return self.base / (1 + self.decay * time)
 

@@ -28,7 +28,7 @@ class Constant(Schedule):
     def __post_init__(self) -> None:
         fields.learning_rates(self, "base")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         return self.base
 
     @property
@@ -62,7 +62,7 @@ class MultiFactor(Schedule):
         fields.ascending(self, "milestones", low=0)
         fields.fraction(self, "factor")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         return self.base * self.factor ** bisect_right(self.milestones, step)
 
     @property
@@ -97,7 +97,7 @@ class Polynomial(Schedule):
         fields.counts(self, "steps")
         fields.positive(self, "power")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         return self.final + (self.base - self.final) * (1 - step / self.steps) ** self.power
@@ -132,7 +132,7 @@ class Linear(Schedule):
         fields.learning_rates(self, "base", "final")
         fields.counts(self, "steps")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         return self.base + (self.final - self.base) * (step / self.steps)
@@ -169,7 +169,7 @@ class Cosine(Schedule):
         fields.learning_rates(self, "base", "final")
         fields.counts(self, "steps")
 
-    def _rate(self, step: int) -> float:
+    def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         wave = (1 + math.cos(math.pi * step / self.steps)) / 2

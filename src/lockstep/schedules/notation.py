@@ -14,11 +14,12 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, is_dataclass
 from numbers import Real
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 from lockstep.errors import InputError, unknown
+from lockstep.extensions import Registry
 from lockstep.schedules.base import Schedule
 from lockstep.schedules.combine import Join, Warmup
 from lockstep.schedules.cycles import CosineRestarts, OneCycle, Triangular
@@ -28,24 +29,36 @@ from lockstep.schedules.on_plateau import ReduceOnPlateau
 
 AnySchedule: TypeAlias = Schedule | ReduceOnPlateau
 
-KINDS: dict[str, type[Schedule] | type[ReduceOnPlateau]] = {
-    "constant": Constant,
-    "square_root": SquareRoot,
-    "factor": Factor,
-    "multi_factor": MultiFactor,
-    "polynomial": Polynomial,
-    "linear": Linear,
-    "cosine": Cosine,
-    "cosine_restarts": CosineRestarts,
-    "exponential": Exponential,
-    "inverse_time": InverseTime,
-    "one_cycle": OneCycle,
-    "triangular": Triangular,
-    "warmup": Warmup,
-    "join": Join,
-    "plateau": ReduceOnPlateau,
-}
+KINDS: Registry[type[Schedule] | type[ReduceOnPlateau]] = Registry("schedule.kind")
 _EXAMPLE = "Write it as in cosine(0.3, final=0.01, steps=15).warmup(5)."
+
+_T = TypeVar("_T", bound=type[Schedule])
+
+
+def add(cls: _T) -> _T:
+    """Make a schedule known by its `kind` in text, TOML and JSON; also as a decorator.
+
+    It is a frozen dataclass derived from Schedule, with `formula` and `example` for the help.
+    """
+    if not (isinstance(cls, type) and issubclass(cls, Schedule) and is_dataclass(cls)):
+        remedy = "Derive a frozen dataclass from lockstep.schedules.Schedule."
+        raise InputError("schedule", cls, "is no kind of schedule", remedy)
+    for name in ("kind", "formula", "example"):
+        if not isinstance(getattr(cls, name, None), str):
+            raise InputError(f"schedule.{name}", cls.__name__, "lacks it", f"Set {name} to a text.")
+    if not cls.kind.isidentifier():  # it is written as a function's name
+        raise InputError("schedule.kind", cls.kind, "is no Python name", "Use underscores.")
+    KINDS.add(cls.kind, cls)
+    return cls
+
+
+_BUILT_IN: tuple[type[Schedule], ...] = (
+    Constant, SquareRoot, Factor, MultiFactor, Polynomial, Linear, Cosine, CosineRestarts,
+    Exponential, InverseTime, OneCycle, Triangular, Warmup, Join,
+)  # fmt: skip
+for _kind in _BUILT_IN:
+    add(_kind)
+KINDS.add(ReduceOnPlateau.kind, ReduceOnPlateau)
 
 
 def parse_schedule(text: str) -> AnySchedule:

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from lockstep.checks import one_of, whole
 from lockstep.errors import InputError
 from lockstep.schedules import ReduceOnPlateau
-from lockstep.spec.checks import one_of, whole
 from lockstep.spec.run import RunSpec
 
 # what the learning rate is multiplied by when the batch grows k-fold

@@ -1,26 +1,22 @@
-"""Between a RunSpec and text: plain dictionaries, TOML, JSON, and fields by dotted name."""
+"""Between a RunSpec and plain dictionaries, and its fields by dotted name, read from text."""
 
 from __future__ import annotations
 
 import dataclasses
-import json
-import stat
-import tomllib
 import types
 import typing
 from collections.abc import Mapping
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
 from lockstep.errors import InputError, unknown
 from lockstep.schedules import KINDS, Schedule, as_schedule, schedule_from_dict, schedule_to_dict
+from lockstep.spec.document import tables_last
 from lockstep.spec.parts import PARTS
 
-if TYPE_CHECKING:
-    from lockstep.spec.run import RunSpec
+Spec = TypeVar("Spec", bound=Any)  # RunSpec, which is built on this module
 
 
-def to_dict(spec: RunSpec) -> dict[str, Any]:
+def to_dict(spec: Any) -> dict[str, Any]:
     """Plain values only: numbers, text, lists and tables."""
     values: dict[str, Any] = {}
     for item in dataclasses.fields(spec):
@@ -30,35 +26,35 @@ def to_dict(spec: RunSpec) -> dict[str, Any]:
         elif item.name == "schedule":
             value = schedule_to_dict(value)
         values[item.name] = value
-    return _tables_last(_plain(values))
+    return tables_last(_plain(values))
 
 
 def _part_to_dict(part: Any) -> dict[str, Any]:
     return {"kind": part.kind} | _plain(dataclasses.asdict(part))
 
 
-def from_dict(cls: type[RunSpec], values: Mapping[str, Any]) -> RunSpec:
+def from_dict(cls: type[Spec], values: Mapping[str, Any]) -> Spec:
     """The spec described by plain values; every mistake names its field."""
     hints = typing.get_type_hints(cls)
-    known = [item.name for item in dataclasses.fields(cls)]
+    items = {item.name: item for item in dataclasses.fields(cls)}
     arguments: dict[str, Any] = {}
     for name, value in values.items():
-        if name not in known:
-            raise unknown("field", name, known)
+        if name not in items:
+            raise unknown("field", name, items)
         if name in PARTS:
             arguments[name] = _part(name, value)
         elif name == "schedule":
             arguments[name] = _schedule(value)
         else:
             arguments[name] = coerce(name, value, hints[name])
-    required = [f.name for f in dataclasses.fields(cls) if f.default is dataclasses.MISSING]
+    required = [name for name, item in items.items() if item.default is dataclasses.MISSING]
     for name in required:
         if name not in arguments:
             raise InputError(name, None, "is missing", f"Every run needs {', '.join(required)}.")
     return cls(**arguments)
 
 
-def with_fields(spec: RunSpec, changes: Mapping[str, object]) -> RunSpec:
+def with_fields(spec: Spec, changes: Mapping[str, object]) -> Spec:
     """A copy with dotted fields replaced. A new `kind` starts from that kind's own defaults."""
     values = to_dict(spec)
     # whole parts, then kinds, then the rest: "--model.num_hiddens 64 --model rnn" in any order
@@ -99,74 +95,6 @@ def rebase(schedule: Any, lr: float) -> Any:
         f"does not apply to schedule kind {schedule.kind!r}",
         "Name the rates in --schedule.",
     )
-
-
-def to_toml(values: Mapping[str, Any]) -> str:
-    """TOML text, top-level fields first."""
-    import tomli_w
-
-    return tomli_w.dumps(_tables_last(values))
-
-
-def read(path: Path) -> dict[str, Any]:
-    """A dictionary from a TOML or JSON file."""
-    kind = "json" if path.suffix == ".json" else "toml"
-    text = _text(path)
-    try:
-        values = json.loads(text) if kind == "json" else tomllib.loads(text)
-    except RecursionError as error:
-        raise InputError("file", str(path), TOO_DEEP, EXAMPLE) from error
-    except ValueError as error:
-        problem = f"is not valid {kind}: {error}"
-        raise InputError("file", str(path), problem, "Mend that line.") from error
-    if not isinstance(values, dict):
-        raise InputError("file", str(path), "holds no table of fields", EXAMPLE)
-    if _depth(values) > DEEPEST:
-        raise InputError("file", str(path), TOO_DEEP, EXAMPLE)
-    return values
-
-
-EXAMPLE = "See `lockstep recipes airfoil-linear --json` for one."
-DEEPEST = 50  # tables within tables: only schedules of schedules have more than two
-TOO_DEEP = f"has more than {DEEPEST} tables or lists within each other"
-LARGEST = 10**7  # bytes of a file; a spec has some hundreds
-
-
-def _text(path: Path) -> str:
-    """The text of a file; whatever keeps it from being read is an InputError."""
-    try:
-        facts = path.stat()
-        if not stat.S_ISREG(facts.st_mode):  # a pipe or a device might never end
-            raise InputError("file", str(path), "is not a file", "Give a TOML or JSON file.")
-        if facts.st_size > LARGEST:
-            problem = f"is larger than any description of a run ({LARGEST:,} bytes)"
-            raise InputError("file", str(path), problem, EXAMPLE)
-        content = path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or "cannot be read"
-        raise InputError("file", str(path), reason, "Check the path.") from error
-    except ValueError as error:
-        if isinstance(error, InputError):
-            raise
-        raise InputError("file", str(path), "is not a path", "Leave the NUL out.") from error
-    try:
-        return content.decode("utf-8-sig")  # an editor may have put a mark at the start
-    except UnicodeDecodeError as error:
-        problem = f"is not text in UTF-8 (byte {error.start})"
-        raise InputError("file", str(path), problem, "Save it as UTF-8.") from error
-
-
-def _depth(value: Any) -> int:
-    """How many tables and lists are within each other.
-
-    >>> _depth({"a": [1, [2]], "b": 3})
-    3
-    """
-    depth, level = 0, [value]
-    while level := [v for v in level if isinstance(v, dict | list)]:
-        depth += 1
-        level = [v for each in level for v in (each.values() if isinstance(each, dict) else each)]
-    return depth
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -288,8 +216,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {k: _plain(v) for k, v in value.items()}
     return [_plain(v) for v in value] if isinstance(value, tuple | list) else value
-
-
-def _tables_last(values: Mapping[str, Any]) -> dict[str, Any]:
-    plain = {k: v for k, v in values.items() if not isinstance(v, Mapping)}
-    return plain | {k: v for k, v in values.items() if isinstance(v, Mapping)}

@@ -1,17 +1,18 @@
 """The parts of a run description: data, model and optimizer, as plain frozen records.
 
 Nothing here computes: the rooms `data`, `models` and `optimizers` give these records their meaning.
-A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line. `add` makes
-another part known; `models.add` and `optimizers.add` call it.
+A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line; `add` makes
+another kind known. `models.add` and `optimizers.add` call it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, is_dataclass
-from typing import ClassVar, Protocol
+from dataclasses import MISSING, dataclass, fields
+from typing import Any, ClassVar, Protocol
 
+from lockstep.checks import listed, number, one_of, store, truth, whole
 from lockstep.errors import InputError
-from lockstep.spec.checks import listed, number, one_of, store, truth, whole
+from lockstep.extensions import Registry
 
 SOURCES = ("real", "generated")
 ORDERS = ("shuffled", "in_order", "with_replacement")
@@ -28,11 +29,13 @@ class Part(Protocol):
     kind: ClassVar[str]
 
 
+DataPart = Part
+
 # --- data ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Examples:
+class ExampleData:
     """What every set of examples has: the first `max_examples` of it are used, in an `order`."""
 
     source: str = "real"
@@ -48,7 +51,7 @@ class _Examples:
 
 
 @dataclass(frozen=True)
-class Airfoil(_Examples):
+class Airfoil(ExampleData):
     """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
 
     kind: ClassVar[str] = "airfoil"
@@ -56,7 +59,7 @@ class Airfoil(_Examples):
 
 
 @dataclass(frozen=True)
-class FashionMNIST(_Examples):
+class FashionMNIST(ExampleData):
     """Images of clothing, 28 x 28, ten classes; or ten generated shapes."""
 
     kind: ClassVar[str] = "fashion-mnist"
@@ -95,8 +98,6 @@ class OwnData:
         one_of("data.order", self.order, ORDERS)
         truth("data.drop_last", self.drop_last)
 
-
-DataPart = Airfoil | FashionMNIST | TimeMachine | OwnData
 
 # --- models -------------------------------------------------------------------------------------
 
@@ -274,34 +275,35 @@ class AdamW(Adam):
     weight_decay: float = 0.01
 
 
-# --- by kind ------------------------------------------------------------------------------------
+# --- by kind --------------------------------------------------------------------------------------
 
-DATA: dict[str, type] = {part.kind: part for part in (Airfoil, FashionMNIST, TimeMachine, OwnData)}
-MODELS: dict[str, type] = {
-    part.kind: part for part in (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel)
-}
-OPTIMIZERS: dict[str, type] = {
-    part.kind: part for part in (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW)
-}
+DATA: Registry[type[Any]] = Registry("data.kind")
+MODELS: Registry[type[Any]] = Registry("model.kind")
+OPTIMIZERS: Registry[type[Any]] = Registry("optimizer.kind")
 PARTS = {"data": DATA, "model": MODELS, "optimizer": OPTIMIZERS}
 
 
-def add(section: str, part: type) -> None:
-    """Make a part known to specs, TOML files and command lines, by its `kind`.
+def add(section: str, part: type[Any]) -> None:
+    """Make a kind of data, model or optimizer known to specs, TOML files and the command line.
 
-    `section` is data, model or optimizer; `part` a frozen dataclass whose fields have defaults.
-
-    >>> add("model", int)
-    Traceback (most recent call last):
-    ...
-    lockstep.errors.InputError: model = 'int': is no record of a part. Give a frozen dataclass \
-with `kind: ClassVar[str]`.
+    `part` is a frozen dataclass with a `kind`; every field has a default, and is a number, text,
+    True or False, or a tuple of them.
     """
-    kind, known = getattr(part, "kind", None), PARTS[section]
-    if not is_dataclass(part) or not isinstance(kind, str):
-        remedy = "Give a frozen dataclass with `kind: ClassVar[str]`."
-        raise InputError(section, part.__name__, "is no record of a part", remedy)
-    if known.get(kind, part) is not part:
-        problem = f"is the kind of {known[kind].__name__} already"
-        raise InputError(f"{section}.kind", kind, problem, "Give it another kind.")
-    known[kind] = part
+    one_of("section", section, tuple(PARTS))
+    name = getattr(part, "__name__", part)
+    if not hasattr(part, "__dataclass_params__") or not part.__dataclass_params__.frozen:
+        raise InputError(section, name, "is no frozen dataclass", "Use @dataclass(frozen=True).")
+    for field in fields(part):
+        if field.default is MISSING:
+            raise InputError(f"{section}.{field.name}", name, "has no default", "Give it one.")
+    PARTS[section].add(getattr(part, "kind", ""), part)
+
+
+_BUILT_IN: dict[str, tuple[type[Any], ...]] = {
+    "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
+    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel),
+    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW),
+}
+for _section, _parts in _BUILT_IN.items():
+    for _part in _parts:
+        add(_section, _part)

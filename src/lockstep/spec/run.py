@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lockstep.schedules import ReduceOnPlateau, Schedule
-from lockstep.spec import convert
-from lockstep.spec.checks import folder_name, listed, one_of, part_of, store, truth, whole
-from lockstep.spec.parts import DataPart, ModelPart, OptimizerPart
+from lockstep.checks import folder_name, listed, one_of, part_of, store, truth, whole
+from lockstep.schedules import KINDS, ReduceOnPlateau, Schedule
+from lockstep.spec import convert, document
+from lockstep.spec.parts import PARTS, DataPart, ModelPart, OptimizerPart
 
 STYLES = ("scratch", "concise")
 PRECISIONS = ("float32", "float64")
@@ -20,89 +21,139 @@ UNITS = ("step", "epoch")
 SPLITS = ("train", "test")
 MOST_DEVICES = 4096
 MOST_THREADS = 4096
-# fields that came after hashes were in use: at their default they leave a run's hash as it was
-ADDED = ("threads",)
 
 
-def _help(text: str) -> dict[str, str]:
-    """What the help of a command line says of a field's option."""
-    return {"help": text}
+def _option(
+    help: str, check: Callable[[str, Any], Any], *, rare: bool = False, added: bool = False
+) -> dict[str, Any]:
+    """What is known of a field: its help on the command line, and the check of its value.
+
+    A `rare` option takes no abbreviation from others: `--e 3` stays --epochs. One that was `added`
+    after hashes were in use leaves a run's hash as it was, at its default. A new one is both.
+    """
+    return {"help": help, "check": check, "rare": rare, "added": added}
+
+
+def _splits(field: str, value: object) -> tuple[str, ...]:
+    return tuple(one_of(field, split, SPLITS) for split in listed(field, value, '["train"]'))
 
 
 @dataclass(frozen=True)
 class RunSpec:
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
 
-    `batch_size` is that of all `devices` together. `max_steps` 0 means no limit but `epochs`.
-    `evaluate` names the splits measured after every `evaluate_epochs` epochs and at the end.
-    `checkpoint_steps` 0 means after an epoch, at most every ten seconds, and at the end. `fused`
-    allows an adapter's faster equal of a model part. `threads` is how many each process computes
-    with; 0 leaves that to the framework.
+    A field with its help and check here is an option of every command that takes a run.
+    `batch_size` is that of all `devices` together. `evaluate` names the splits measured after every
+    `evaluate_epochs` epochs and at the end. `checkpoint_steps` 0 means after an epoch, at most
+    every ten seconds, and at the end. `threads` 0 leaves their number to the framework.
     """
 
-    name: str = field(metadata=_help("of the run, and the beginning of its folder's name"))
-    data: DataPart = field(metadata=_help("real, or generated on the spot (the field data.source)"))
-    model: ModelPart = field(metadata=_help("its kind: linear, mlp, lenet, gru ..."))
-    optimizer: OptimizerPart = field(metadata=_help("its kind: sgd, momentum, adam ..."))
+    name: str = field(
+        metadata=_option(
+            "of the run, and the beginning of its folder's name", folder_name, rare=True
+        )
+    )
+    data: DataPart = field(
+        metadata=_option(
+            "real, or generated on the spot (the field data.source)",
+            partial(part_of, kinds=PARTS["data"]),
+        )
+    )
+    model: ModelPart = field(
+        metadata=_option(
+            "its kind: linear, mlp, lenet, gru ...",
+            partial(part_of, kinds=PARTS["model"]),
+            rare=True,
+        )
+    )
+    optimizer: OptimizerPart = field(
+        metadata=_option(
+            "its kind: sgd, momentum, adam ...", partial(part_of, kinds=PARTS["optimizer"])
+        )
+    )
     schedule: Schedule | ReduceOnPlateau = field(
-        metadata=_help('e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)')
+        metadata=_option(
+            'e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)',
+            partial(part_of, kinds=KINDS),
+        )
     )
     schedule_per: str = field(
-        default="step", metadata=_help("what the schedule counts: step or epoch")
+        default="step",
+        metadata=_option("what the schedule counts: step or epoch", partial(one_of, known=UNITS)),
     )
     batch_size: int = field(
-        default=32, metadata=_help("examples of an update, on all devices together")
+        default=32, metadata=_option("examples of an update, on all devices together", whole)
     )
-    epochs: int = field(default=1, metadata=_help("passes over the data"))
-    max_steps: int = field(default=0, metadata=_help("stop after so many updates; 0: no limit"))
-    seed: int = field(default=0, metadata=_help("of initial weights and batch order"))
-    framework: str = field(
-        default="numpy",
-        metadata=_help(
-            "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here"
+    epochs: int = field(default=1, metadata=_option("passes over the data", whole))
+    max_steps: int = field(
+        default=0,
+        metadata=_option("stop after so many updates; 0: no limit", partial(whole, least=0)),
+    )
+    seed: int = field(
+        default=0,
+        metadata=_option(
+            "of initial weights and batch order", partial(whole, least=0, most=2**63 - 1)
         ),
     )
-    devices: int = field(default=1, metadata=_help("how many share every batch"))
+    framework: str = field(
+        default="numpy",
+        metadata=_option(
+            "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here",
+            folder_name,
+        ),
+    )
+    devices: int = field(
+        default=1,
+        metadata=_option("how many share every batch", partial(whole, most=MOST_DEVICES)),
+    )
     style: str = field(
         default="scratch",
-        metadata=_help("scratch: models written once for all; concise: the framework's own layers"),
+        metadata=_option(
+            "scratch: models written once for all; concise: the framework's own layers",
+            partial(one_of, known=STYLES),
+        ),
     )
-    precision: str = field(default="float32", metadata=_help("float32 or float64"))
+    precision: str = field(
+        default="float32",
+        metadata=_option("float32 or float64", partial(one_of, known=PRECISIONS)),
+    )
     fused: bool = field(
         default=True,
-        metadata=_help("yes or no: whether faster equals of a model's parts may be used"),
+        metadata=_option(
+            "yes or no: whether faster equivalent implementations of a model's parts may be used",
+            truth,
+            rare=True,
+        ),
     )
     evaluate: tuple[str, ...] = field(
-        default=(), metadata=_help("what is measured after epochs: train, test or both")
+        default=(),
+        metadata=_option("what is measured after epochs: train, test or both", _splits, rare=True),
     )
-    evaluate_epochs: int = field(default=1, metadata=_help("measure after every so many epochs"))
+    evaluate_epochs: int = field(
+        default=1, metadata=_option("measure after every so many epochs", whole, rare=True)
+    )
     checkpoint_steps: int = field(
-        default=0, metadata=_help("save after every so many updates; 0: by the clock")
+        default=0,
+        metadata=_option(
+            "save after every so many updates; 0: by the clock",
+            partial(whole, least=0),
+            rare=True,
+        ),
     )
     threads: int = field(
-        default=0, metadata=_help("each process computes with; 0: as many as the framework takes")
+        default=0,
+        metadata=_option(
+            "each process computes with; 0: as many as the framework takes",
+            partial(whole, least=0, most=MOST_THREADS),
+            rare=True,
+            added=True,
+        ),
     )
 
     def __post_init__(self) -> None:
-        folder_name("name", self.name)
-        folder_name("framework", self.framework)
-        for name, kinds in convert.PARTS.items():
-            part_of(name, getattr(self, name), kinds)
-        part_of("schedule", self.schedule, convert.KINDS)
-        one_of("style", self.style, STYLES)
-        one_of("precision", self.precision, PRECISIONS)
-        one_of("schedule_per", self.schedule_per, UNITS)
-        truth("fused", self.fused)
-        for name in ("batch_size", "epochs", "evaluate_epochs"):
-            store(self, name, whole(name, getattr(self, name)))
-        store(self, "devices", whole("devices", self.devices, most=MOST_DEVICES))
-        for name in ("max_steps", "checkpoint_steps"):
-            store(self, name, whole(name, getattr(self, name), least=0))
-        store(self, "threads", whole("threads", self.threads, least=0, most=MOST_THREADS))
-        store(self, "seed", whole("seed", self.seed, least=0, most=2**63 - 1))
-        store(self, "evaluate", listed("evaluate", self.evaluate, '["train"] or ["test"]'))
-        for split in self.evaluate:
-            one_of("evaluate", split, SPLITS)
+        for item in fields(self):
+            value = item.metadata["check"](item.name, getattr(self, item.name))
+            store(self, item.name, value)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as they stand in TOML and JSON."""
@@ -115,12 +166,12 @@ class RunSpec:
 
     def to_toml(self) -> str:
         """The spec as a TOML file."""
-        return convert.to_toml(self.to_dict())
+        return document.to_toml(self.to_dict())
 
     @classmethod
     def from_file(cls, path: str | Path) -> RunSpec:
         """Read a spec from a `.toml` or `.json` file."""
-        return cls.from_dict(convert.read(Path(path)))
+        return cls.from_dict(document.read(Path(path)))
 
     def with_fields(self, changes: Mapping[str, object]) -> RunSpec:
         """A copy with fields replaced by dotted name; text is read as the field's type.
@@ -140,9 +191,9 @@ class RunSpec:
     def hash(self) -> str:
         """Twelve hex digits that name this exact description."""
         values = self.to_dict()
-        for name in ADDED:
-            if values[name] == getattr(RunSpec, name):
-                del values[name]
+        for item in fields(self):
+            if item.metadata["added"] and values[item.name] == item.default:
+                del values[item.name]
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 

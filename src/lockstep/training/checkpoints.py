@@ -16,10 +16,10 @@ from typing import Any
 
 import safetensors
 
+from lockstep.array_files import from_file, grouped, to_bytes
 from lockstep.errors import RunDirectoryError
 from lockstep.files import remove, write_whole
 from lockstep.ops import Snapshot
-from lockstep.training.arrays import from_file, grouped, to_bytes
 
 KEEP = 2  # older ones are removed once a newer is safe
 NO_DIGEST = b"0" * 64
@@ -40,7 +40,8 @@ class Found:
 def save(folder: Path, step: int, snapshot: Snapshot, facts: dict[str, Any]) -> Path:
     """Write `step-N.safetensors` with what the host must remember in its header.
 
-    Checkpoints of later steps are of a path given up, and go first: none must be taken for it.
+    Checkpoints of later steps belong to steps that were undone; they are removed first, so that
+    none is taken for the newest.
     """
     arrays = {
         f"{group}/{name}": value
@@ -48,8 +49,8 @@ def save(folder: Path, step: int, snapshot: Snapshot, facts: dict[str, Any]) -> 
         for name, value in getattr(snapshot, group).items()
     }
     path = path_of(folder, step)
-    told = json.dumps(facts | {PROMISE.decode(): True})
-    content = _signed(to_bytes(arrays, {"lockstep": told, "digest": NO_DIGEST.decode()}))
+    header = json.dumps(facts | {PROMISE.decode(): True})
+    content = _signed(to_bytes(arrays, {"lockstep": header, "digest": NO_DIGEST.decode()}))
     others = [old for old in sorted(folder.glob("step-*.safetensors")) if old != path]
     for later in [old for old in others if old > path]:
         remove(later)
@@ -70,7 +71,7 @@ def load(path: Path) -> tuple[Snapshot, dict[str, Any]]:
     except (OSError, KeyError, TypeError, ValueError, safetensors.SafetensorError) as error:
         raise RunDirectoryError(
             f"checkpoint = {str(path)!r}: cannot be read ({error}). "
-            "Remove it to go on from the one before."
+            "Remove it to continue from the one before."
         ) from error
 
 

@@ -18,8 +18,8 @@ from typing import Any
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import locked, write_whole
-from lockstep.own_task import Own
 from lockstep.spec import RunSpec, diff
+from lockstep.task import Own, save_own
 from lockstep.training import checkpoints
 from lockstep.training.events import (
     Event,
@@ -31,7 +31,6 @@ from lockstep.training.events import (
 )
 from lockstep.training.history import History
 from lockstep.training.log import ENDINGS, EventLog, cut, read
-from lockstep.training.own_arrays import save_own
 from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
@@ -95,7 +94,7 @@ class RunDirectory:
         return self.path / "steps.bin"
 
     def refuse_other(self, spec: RunSpec) -> None:
-        """Raise if this run cannot go on as `spec` says: its data, model, batches or seed."""
+        """Raise if this run cannot be continued with the data, model, batches or seed of `spec`."""
         self._refuse_changed(diff(self.spec, spec))
 
     def changes_since(self, facts: dict[str, Any], spec: RunSpec) -> list[str]:
@@ -122,7 +121,7 @@ class RunDirectory:
             )
 
     def replace_spec(self, spec: RunSpec) -> None:
-        """Go on under another spec (another framework, more epochs)."""
+        """Continue under another spec (another framework, more epochs)."""
         write_whole(self.path / "spec.toml", spec.to_toml().encode())
 
     @contextmanager
@@ -137,7 +136,7 @@ class RunDirectory:
             yield
 
     def open_log(self, step: int) -> EventLog:
-        """The log, to go on at `step`."""
+        """The log, to be continued at `step`."""
         return EventLog(self.log, self.steps, step)
 
     def cut_log(self, facts: dict[str, Any]) -> bool:
@@ -177,7 +176,9 @@ class RunDirectory:
             if isinstance(event, RunStarted):
                 most = max(most, event.num_steps)
             if isinstance(event, StepsCompleted) and not 0 <= event.step < max(most, 1):
-                damage.append(f"log = {str(self.log)!r}: step {event.step} is none of the run's")
+                damage.append(
+                    f"log = {str(self.log)!r}: step {event.step} is not a step of the run"
+                )
             else:
                 yield event
 
@@ -233,7 +234,7 @@ def refuse_taken(path: Path, spec: RunSpec) -> None:
         )
     raise RunDirectoryError(
         f"out = {str(path)!r}: holds this run already. "
-        f"Go on with `lockstep resume {path}`, or choose another folder with --out."
+        f"Continue it with `lockstep resume {path}`, or choose another folder with --out."
     )
 
 

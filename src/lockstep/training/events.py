@@ -104,7 +104,7 @@ class CheckpointSaved:
 
 @dataclass(frozen=True)
 class CheckpointSkipped:
-    """A checkpoint is damaged; the run goes on from the one of `step`."""
+    """A checkpoint is damaged; the run continues from the one of `step`."""
 
     path: str
     problem: str
@@ -167,11 +167,11 @@ _KINDS: dict[str, Any] = {kind.__name__: kind for kind in Event.__args__}
 
 
 def described(event: CheckpointSkipped | LogDamaged) -> str:
-    """Damage in words."""
+    """The damage as a sentence."""
     if isinstance(event, LogDamaged):
         return f"{event.path}: {event.problem}"
     what = f"checkpoint {event.path} is damaged ({event.problem})"
-    return f"{what}; the run went on from the one of step {event.step:,}"
+    return f"{what}; the run continued from the one of step {event.step:,}"
 
 
 def to_json(event: Event) -> str:
@@ -214,19 +214,19 @@ def from_values(values: dict[str, Any]) -> Event:
         value = values[item.name]
         if isinstance(value, dict) and value.keys() == {"base64"} and item.name in _COLUMNS:
             values[item.name] = _unpacked(value, _COLUMNS[item.name])
-        elif "float" in item.type or item.name in _COLUMNS:  # "inf" elsewhere is a word
-            values[item.name] = _spelled_back(value)
+        elif "float" in item.type or item.name in _COLUMNS:  # "inf" elsewhere is text
+            values[item.name] = _from_json_safe(value)
         if item.name not in _COLUMNS and not _fits(values[item.name], str(item.type)):
             raise InputError(item.name, value, f"is not {item.type}", "The line is damaged.")
     event: Event = _KINDS[kind](**values)
     return event
 
 
-def _spelled_back(value: Any) -> Any:
+def _from_json_safe(value: Any) -> Any:
     if isinstance(value, dict):
-        return {k: _spelled_back(v) for k, v in value.items()}
+        return {k: _from_json_safe(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_spelled_back(v) for v in value]
+        return [_from_json_safe(v) for v in value]
     return float(value) if value in ("nan", "inf", "-inf") else value
 
 

@@ -18,17 +18,16 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from lockstep.checks import one_of
 from lockstep.errors import InputError, LockstepError, RunDirectoryError, StartedError
 from lockstep.frameworks import environments, registry
 from lockstep.ops import Snapshot
-from lockstep.own_task import Own
 from lockstep.processes import ranks, threads
 from lockstep.processes.child import INTERRUPTED
 from lockstep.processes.children import GRACE, MISTAKES, Command, WorkerError, Workers
 from lockstep.processes.ranks import Rank, free_address, patience
 from lockstep.spec import RunSpec
-from lockstep.spec.checks import one_of
-from lockstep.task import Task
+from lockstep.task import Own, Task
 from lockstep.training import checkpoints
 from lockstep.training.directory import RunDirectory, holds_run
 from lockstep.training.events import Event, RunInterrupted, from_values

@@ -1,6 +1,6 @@
 """A run's log: events as lines of JSON, and beside them the file of steps (steps.py).
 
-Both are appended to while the run goes on, and cut back to a checkpoint when it is resumed.
+Both are appended to during the run, and cut back to a checkpoint when it is resumed.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def read(log: Path, damage: list[str] | None = None) -> Iterator[Event]:
 
 def cut(log: Path, facts: Mapping[str, Any]) -> bool:
     """Forget what happened after the checkpoint with these facts: it will happen again. Lines that
-    tell of the checkpoint itself stay, a torn last line does not.
+    are about the checkpoint itself stay, a torn last line does not.
 
     Whether the log up to the checkpoint is as it was then."""
     size, step, digest = facts.get("log_size", 0), facts.get("step", 0), facts.get("log_digest")
@@ -97,7 +97,7 @@ def cut(log: Path, facts: Mapping[str, Any]) -> bool:
     end = content[:size].rfind(b"\n") + 1
     if end == size:
         for line in content[end:].splitlines(keepends=True):
-            if not line.endswith(b"\n") or not _tells_of(line, step):
+            if not line.endswith(b"\n") or not _is_about(line, step):
                 break
             end += len(line)
     if end < len(content):
@@ -105,7 +105,7 @@ def cut(log: Path, facts: Mapping[str, Any]) -> bool:
     return digest is None or hashlib.sha256(content[:size]).hexdigest() == digest
 
 
-def _tells_of(line: bytes, step: int) -> bool:
+def _is_about(line: bytes, step: int) -> bool:
     """Whether a line says that the state of `step` was saved, or that the run ended with it."""
     try:
         event = _event(line)

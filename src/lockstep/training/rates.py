@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.checks import number
 from lockstep.schedules import AnySchedule, PlateauState, ReduceOnPlateau
-from lockstep.spec.checks import number
 
 
 class Rates:

@@ -1,4 +1,4 @@
-"""What a run leaves in the hands of whoever started it."""
+"""What a run returns: its history, its final state and how it ended."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.ops import Snapshot
+from lockstep.showing import present
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.history import History
@@ -63,11 +64,7 @@ class Result:
 
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
-        from lockstep.report.figures import run_figure, save_figure
-
-        figure = run_figure(self.history, title=f"{self.spec.name} in {self.spec.framework}")
-        if path is not None:
-            save_figure(figure, Path(path))
+        figure: Figure = present("plot_result", self, path)
         return figure
 
     def generate(self, prefix: str, num: int) -> str:

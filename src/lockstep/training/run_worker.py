@@ -11,29 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.processes import ranks
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Carry out the run and report its events; the most memory that it took goes to its facts."""
     from lockstep.spec import RunSpec
+    from lockstep.task import load_own
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_message
-    from lockstep.training.own_arrays import load_own
     from lockstep.training.train import Audience, carry_out_here
 
     is_first = ranks.is_first()
     # the workers of torchrun write to one pipe: only one of them may
     silent = not is_first and "TORCHELASTIC_RUN_ID" in os.environ
 
-    def send(event: Event | None) -> None:
+    def report(event: Event | None) -> None:
         if not silent:
-            tell(to_message(event) if is_first and event is not None else {})
+            send(to_message(event) if is_first and event is not None else {})
 
-    send(None)  # importing took its time
+    report(None)  # importing took its time
     spec, folder = RunSpec.from_dict(job["spec"]), Path(job["directory"])
     own = load_own(folder, spec)
-    audience = Audience(listeners=[send], event_steps=job["event_steps"])
+    audience = Audience(listeners=[report], event_steps=job["event_steps"])
     carry_out_here(spec, own, folder if is_first else None, audience, strict=job["strict"])
     if is_first:
         directory = RunDirectory(folder)

@@ -169,7 +169,7 @@ class StepWriter:
     """Appends records, a block for each event."""
 
     def __init__(self, path: Path, step: int) -> None:
-        """Go on at `step`: records of later steps are of a path given up, and go."""
+        """Continue at `step`: records of later steps, which were undone, are removed."""
         self._end = step
         self.lost = prepare(path, step)
         self._file = AppendedFile(path)
@@ -192,7 +192,7 @@ class StepWriter:
 def prepare(path: Path, step: int) -> int:
     """Make `path` end just before `step`; how many of the steps before are not recorded in it.
 
-    A file that has to be cut is written anew: who reads the old one, reads it on undisturbed.
+    A file that has to be cut is written anew: a process that reads the old one is not disturbed.
     """
     try:
         found = StepFile(path)

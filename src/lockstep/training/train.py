@@ -19,19 +19,18 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.assemble import assemble
 from lockstep.errors import InputError
 from lockstep.files import DiskError
 from lockstep.frameworks import registry
 from lockstep.frameworks.fastest import settled
+from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.protocol import JoinsProcesses, Program
 from lockstep.ops import Snapshot
-from lockstep.own_task import Own
 from lockstep.processes import ranks, threads
 from lockstep.processes.child import WaitedError
 from lockstep.processes.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
-from lockstep.task import Task
+from lockstep.task import Own, Task, assemble, check_net, check_own, load_own
 from lockstep.training import checkpoints
 from lockstep.training.checkpoints import Found
 from lockstep.training.directory import RunDirectory, find, holds_run, refuse_taken
@@ -53,8 +52,6 @@ from lockstep.training.in_processes import (
 )
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
-from lockstep.training.own_arrays import check_own, load_own
-from lockstep.training.own_outputs import check_net
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run_state import EpochSums, Training, interruptible
@@ -315,7 +312,7 @@ def _make_ready(
 def _checked_task(spec: RunSpec, own: Own | None, folder: Path | None = None) -> Task:
     check_own(spec, own, folder)
     task = assemble(spec, own)
-    check_net(task)
+    check_net(task, NumpyOps("float64"))
     return task
 
 
@@ -359,7 +356,7 @@ def _run(
         event_steps=audience.event_steps,
         collective=collective,
     )
-    if run.step < run.num_steps:  # an epoch that an earlier limit cut short goes on
+    if run.step < run.num_steps:  # an epoch that an earlier limit cut short continues
         run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)
     for callback in audience.callbacks:
         run.listeners.append(partial(_call_back, callback, run))

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import safetensors
 
+from lockstep.array_files import from_file, to_bytes
 from lockstep.errors import InputError, RunDirectoryError
 from lockstep.files import write_whole
 from lockstep.frameworks import registry
@@ -18,7 +19,6 @@ from lockstep.frameworks.layout import Layout
 from lockstep.models import Model
 from lockstep.ops import Arrays
 from lockstep.training import checkpoints
-from lockstep.training.arrays import from_file, to_bytes
 from lockstep.training.directory import find
 
 CANONICAL = "lockstep"

@@ -6,10 +6,8 @@ import math
 
 import pytest
 
-from lockstep.experiments.allreduce import calibration
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
-from lockstep.experiments.allreduce.calibration import ITEMSIZE, PROBES, fit
-from lockstep.experiments.allreduce.cost import Link, predict
+from lockstep.experiments.allreduce.cost import ITEMSIZE, NUM_ROUNDS, PROBES, Link, fit, predict
 from lockstep.experiments.allreduce.transfers import check_plan
 
 A, B, G = 2e-5, 1e9, 5e9  # latency, bandwidth, adding
@@ -64,6 +62,6 @@ def test_a_fit_finds_the_link_that_made_the_times(k: int) -> None:
 
 def test_noise_does_not_make_a_rate_negative() -> None:
     times = {"latency": [1e-3], "bandwidth": [5e-4], "adding": [4e-4], "shared": [1e-2]}
-    found = fit(2, {name: [calibration.NUM_ROUNDS * t[0]] for name, t in times.items()})
+    found = fit(2, {name: [NUM_ROUNDS * t[0]] for name, t in times.items()})
     assert found.bandwidth == found.adding == math.inf
     assert found.shared > 0

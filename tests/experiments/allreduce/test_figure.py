@@ -9,8 +9,9 @@ pytest.importorskip("matplotlib")
 
 from matplotlib.patches import Rectangle
 
-from lockstep.experiments.allreduce.figure import allreduce_figure
-from lockstep.experiments.allreduce.measurements import Bench, Measurement, Results
+from lockstep.experiments import allreduce
+from lockstep.experiments.allreduce.measuring import Measurement, Results
+from lockstep.experiments.allreduce.question import Question
 
 
 def row(size: int, devices: int, algorithm: str, predicted: float | None) -> Measurement:
@@ -19,14 +20,14 @@ def row(size: int, devices: int, algorithm: str, predicted: float | None) -> Mea
 
 
 def test_bars_spreads_and_predictions() -> None:
-    bench = Bench((1000, 4000), (2, 4), ("ring", "tree", "gloo"))
+    bench = Question((1000, 4000), (2, 4), ("ring", "tree", "gloo"))
     rows = [
         row(size, devices, name, None if name == "gloo" else 0.01)
         for size in bench.sizes
         for devices in bench.devices
         for name in bench.algorithms
     ]
-    figure = allreduce_figure(Results(bench, tuple(rows)))
+    figure = allreduce.figure(Results(bench, tuple(rows)))
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert titles == [f"{s} KB over {k} devices" for s in (1, 4) for k in (2, 4)]
     for axes, devices in zip(figure.axes, (2, 4, 2, 4), strict=True):

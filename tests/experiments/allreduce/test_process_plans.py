@@ -38,9 +38,9 @@ def values(rank, length, dtype):
     return np.random.default_rng(rank).normal(size=length).astype(dtype)
 
 
-def work(job, tell):
+def work(job, send):
     rank = job["rank"]
-    tell({})
+    send({})
     processes.join(rank, job["world_size"], Path(job["folder"]) / "store", 60)
     for name, algorithm in ALGORITHMS.items():
         collective = processes.PlanCollective(algorithm)
@@ -50,23 +50,23 @@ def work(job, tell):
                 (found,) = collective.all_reduce([values(rank, length, dtype)])
                 moved = collective.sent - before[0], collective.received - before[1]
                 digest = hashlib.sha256(found.tobytes()).hexdigest()
-                tell({"case": [name, dtype, length], "digest": digest, "moved": moved})
+                send({"case": [name, dtype, length], "digest": digest, "moved": moved})
     engine = EngineCollective()
     grid = np.full((2, 3), rank + 1.0)
     (summed,) = engine.all_reduce([grid])
-    tell({"engine": summed.tolist(), "in place": summed is grid, "rank": engine.rank})
+    send({"engine": summed.tolist(), "in place": summed is grid, "rank": engine.rank})
     (given,) = collective.broadcast([np.full(3, float(rank))], source=1)
-    tell({"given": given.tolist()})
+    send({"given": given.tolist()})
     try:
         collective.all_reduce([np.zeros((4, 4)).T[:2]])
     except InputError as error:
-        tell({"refused": str(error)})
+        send({"refused": str(error)})
     for name in ("gather_broadcast", "ring"):
         held = processes.PlanCollective(ALGORITHMS[name], bandwidth=1e6)
         held.barrier()
         begin = time.monotonic()
         held.all_reduce([np.ones(30_000, np.float32)])
-        tell({"held": name, "seconds": time.monotonic() - begin})
+        send({"held": name, "seconds": time.monotonic() - begin})
     collective.barrier()
 """
 
@@ -110,13 +110,13 @@ from lockstep.experiments.allreduce import process_plans as processes
 from lockstep.experiments.allreduce.algorithms import ring
 
 
-def work(job, tell):
-    tell({})
+def work(job, send):
+    send({})
     processes.join(job["rank"], job["world_size"], Path(job["folder"]) / "store", 60)
     collective = processes.PlanCollective(ring, bandwidth=1e6)
     while True:
         collective.all_reduce([np.ones(10_000, np.float32)])
-        tell({"alive": True})
+        send({"alive": True})
 """
 
 

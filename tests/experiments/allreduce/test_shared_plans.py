@@ -14,9 +14,9 @@ from tests.processes.conftest import assert_killed_rank_is_named
 from lockstep.cli import main
 from lockstep.errors import InputError
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS, ring
-from lockstep.experiments.allreduce.benchmark import run_bench
 from lockstep.experiments.allreduce.local_plans import execute
-from lockstep.experiments.allreduce.measurements import Bench
+from lockstep.experiments.allreduce.measuring import run
+from lockstep.experiments.allreduce.question import Question
 from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
 from lockstep.processes import shared_memory
 from lockstep.processes.children import Command, Workers
@@ -47,9 +47,9 @@ def made(job):
 WORK = (
     HEAD
     + """
-def work(job, tell):
+def work(job, send):
     rank = job["rank"]
-    tell({})
+    send({})
     buffers = made(job)
 
     def summed(collective, buffer, seed):
@@ -64,15 +64,15 @@ def work(job, tell):
         buffer = buffers.make(length, dtype)
         for name, algorithm in ALGORITHMS.items():
             collective = SharedPlanCollective(algorithm, buffers)
-            tell({"case": [name, dtype, length, 0], **summed(collective, buffer, 0)})
+            send({"case": [name, dtype, length, 0], **summed(collective, buffer, 0)})
     buffer = buffers.make(job["long"])
     for name, algorithm in ALGORITHMS.items():
         collective = SharedPlanCollective(algorithm, buffers)
         for turn in range(job["turns"]):
-            tell({"case": [name, "float32", job["long"], turn], **summed(collective, buffer, turn)})
+            send({"case": [name, "float32", job["long"], turn], **summed(collective, buffer, turn)})
     buffer[:] = rank
     collective.broadcast([buffer], source=1)
-    tell({"given": [float(buffer.min()), float(buffer.max())]})
+    send({"given": [float(buffer.min()), float(buffer.max())]})
 """
 )
 
@@ -121,14 +121,14 @@ def reference(
 ENDLESS = (
     HEAD
     + """
-def work(job, tell):
-    tell({})
+def work(job, send):
+    send({})
     buffers = made(job)
     buffer = buffers.make(10_000)
     collective = SharedPlanCollective(ALGORITHMS["ring"], buffers)
     while True:
         collective.all_reduce([buffer])
-        tell({"alive": True})
+        send({"alive": True})
         time.sleep(0.002)
 """
 )
@@ -156,8 +156,8 @@ def test_a_buffer_of_its_own_is_refused() -> None:
 @possible
 def test_the_benchmark_counts_what_the_plans_move() -> None:
     pytest.importorskip("torch")
-    bench = Bench((40_000,), (2,), ("gather_broadcast", "ring", "gloo"), "shared", repeats=2)
-    results = run_bench(bench)
+    bench = Question((40_000,), (2,), ("gather_broadcast", "ring", "gloo"), "shared", repeats=2)
+    results = run(bench)
     assert [(row.sent, row.rounds) for row in results.rows] == [(40_000, 2)] * 2 + [(None, None)]
     assert all(min(row.seconds) > 0 for row in results.rows)
     assert [row.predicted is None for row in results.rows] == [False, False, True]

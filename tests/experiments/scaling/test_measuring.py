@@ -12,8 +12,8 @@ from lockstep import recipes
 from lockstep.cli.output import print_json
 from lockstep.errors import InputError, LockstepError
 from lockstep.experiments.allreduce.cost import Link
-from lockstep.experiments.scaling.forecast import Check, Forecast
-from lockstep.experiments.scaling.measuring import Job, check_here, measure_steps
+from lockstep.experiments.scaling.forecast import Forecast
+from lockstep.experiments.scaling.measuring import Check, Job, check_here, measure_steps
 from lockstep.experiments.scaling.model import Network, Profile, estimate
 from lockstep.experiments.scaling.overlap import WAYS, Piece
 from lockstep.spec import RunSpec

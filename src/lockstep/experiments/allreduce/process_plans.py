@@ -54,8 +54,8 @@ class PlanCollective(ProcessGroup):
     """An allreduce by one of our algorithms. `sent` and `received` count bytes, `num_rounds` rounds
     of plans, since the beginning.
 
-    Between the processes of one machine every byte costs the same few cores, whoever sends it; on a
-    network each device has a link of its own. With a `bandwidth`, in bytes per second, a device
+    Between the processes of one machine every byte costs the same few cores; on a network
+    each device has a link of its own. With a `bandwidth`, in bytes per second, a device
     takes at least max(sent, received) / bandwidth for each round, as it would behind such a link.
     """
 

@@ -1,12 +1,23 @@
-"""What every transport's measurement has in common: buffers whose sum is known, and fair turns."""
+"""Timing an allreduce: buffers whose sum is known, fair turns, and devices that are threads.
+
+Other transports time in processes: timing_worker.py, xla.py. Every allreduce gives one message,
+{"length", "algorithm", "repeat", "seconds", "sent", "rounds"}; repeat -1 is the warm-up, whose
+result is checked.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
 from lockstep.errors import LockstepError
+from lockstep.experiments.allreduce import algorithms
+from lockstep.experiments.allreduce.cost import PROBES
+from lockstep.experiments.allreduce.local_plans import execute
 
 PATTERN = 251  # values repeat after a prime number: a part in a wrong place is found
 
@@ -41,3 +52,37 @@ def turns(names: Sequence[str], repeats: int) -> Iterator[tuple[int, str]]:
         shift = max(repeat, 0) % max(1, len(names))
         for name in [*names[shift:], *names[:shift]]:
             yield repeat, name
+
+
+def time_threads(
+    num_devices: int, jobs: Sequence[tuple[int, list[str]]], repeats: int
+) -> Iterator[dict[str, Any]]:
+    """Every algorithm on every length, timed in this process: each device is a thread that receives
+    by itself, for NumPy lets threads add and copy at the same time."""
+    with ThreadPoolExecutor(num_devices) as pool:
+        for length, names in jobs:
+            starts = [initial_values(rank, length) for rank in range(num_devices)]
+            buffers = [np.empty_like(start) for start in starts]
+            plans = {name: plan_of(name)(num_devices, length) for name in names}
+            for repeat, name in turns(names, repeats):
+                for buffer, start in zip(buffers, starts, strict=True):
+                    buffer[:] = start
+                begin = time.perf_counter()
+                traffic = execute(plans[name], buffers, pool.map)
+                seconds = time.perf_counter() - begin
+                if repeat < 0 and name not in PROBES:
+                    for buffer in buffers:
+                        check_sum(buffer, num_devices, name)
+                yield {
+                    "length": length,
+                    "algorithm": name,
+                    "repeat": repeat,
+                    "seconds": seconds,
+                    "sent": max(traffic.sent),
+                    "rounds": traffic.num_rounds,
+                }
+
+
+def plan_of(name: str) -> algorithms.Algorithm:
+    """An algorithm of ours, or a probe, by name."""
+    return PROBES[name].plan if name in PROBES else algorithms.get(name)

@@ -1,8 +1,4 @@
-"""One device of a benchmark, as a process.
-
-Tells {"length", "algorithm", "repeat", "seconds", "sent", "rounds"} for every allreduce that it
-took part in; repeat -1 is the warm-up, whose result is checked.
-"""
+"""One device of a benchmark, as a process. Reports what timing.py describes, of its own part."""
 
 from __future__ import annotations
 
@@ -13,22 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.experiments.allreduce import algorithms
 from lockstep.experiments.allreduce import process_plans as processes
-from lockstep.experiments.allreduce.calibration import PROBES
+from lockstep.experiments.allreduce.cost import PROBES
 from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
-from lockstep.experiments.allreduce.timing import check_sum, initial_values, turns
+from lockstep.experiments.allreduce.timing import check_sum, initial_values, plan_of, turns
 from lockstep.frameworks.torch.group import EngineCollective
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 Planned = processes.PlanCollective | SharedPlanCollective
 Timed = Planned | EngineCollective
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Time every algorithm on every length, in turns."""
     rank, world_size = job["rank"], job["world_size"]
-    tell({"joining": rank})  # importing PyTorch took its time
+    send({"joining": rank})  # importing PyTorch took its time
     processes.join(rank, world_size, Path(job["store"]), job["silence"])
     group = EngineCollective()
     shared = SharedBuffers(group, job["silence"]) if job["transport"] == "shared" else None
@@ -41,18 +36,17 @@ def work(job: dict[str, Any], tell: Tell) -> None:
             facts = _time(collectives[name], buffer)
             if repeat < 0 and name not in PROBES:
                 check_sum(buffer, world_size, name)
-            tell({"length": length, "algorithm": name, "repeat": repeat, **facts})
-    group.barrier()  # who leaves early breaks the connections of the others
+            send({"length": length, "algorithm": name, "repeat": repeat, **facts})
+    group.barrier()  # a process that leaves early breaks the connections of the others
 
 
 def _collective(name: str, bandwidth: float | None, shared: SharedBuffers | None) -> Timed:
     if name == "gloo":
         return EngineCollective()
-    algorithm = PROBES[name].plan if name in PROBES else algorithms.get(name)
     if shared is not None:
-        return SharedPlanCollective(algorithm, shared)
+        return SharedPlanCollective(plan_of(name), shared)
     held = math.inf if name in PROBES else bandwidth or math.inf
-    return processes.PlanCollective(algorithm, held)
+    return processes.PlanCollective(plan_of(name), held)
 
 
 def _time(collective: Timed, buffer: np.ndarray) -> dict[str, Any]:

@@ -1,6 +1,5 @@
-"""XLA's own allreduce over several CPU devices of one process. It tells what timing_worker.py
-tells. The one file of this room that imports JAX.
-"""
+"""XLA's own allreduce over several CPU devices of one process. Reports what timing.py describes.
+The one file of this room that imports JAX."""
 
 from __future__ import annotations
 
@@ -11,10 +10,10 @@ import jax
 import numpy as np
 
 from lockstep.experiments.allreduce.timing import check_sum, initial_values
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Time XLA's sum over all devices on every length."""
     num_devices = job["world_size"]
     jax.config.update("jax_num_cpu_devices", num_devices)  # before JAX looks for devices
@@ -35,7 +34,7 @@ def work(job: dict[str, Any], tell: Tell) -> None:
                 for row in np.asarray(summed):
                     check_sum(row, num_devices, "xla")
             facts = {"seconds": seconds, "sent": None, "rounds": None}
-            tell({"length": length, "algorithm": "xla", "repeat": repeat, **facts})
+            send({"length": length, "algorithm": "xla", "repeat": repeat, **facts})
 
 
 if __name__ == "__main__":

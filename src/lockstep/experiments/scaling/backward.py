@@ -16,11 +16,14 @@ import numpy as np
 
 from lockstep.errors import InputError
 from lockstep.experiments.scaling.overlap import Piece
+from lockstep.frameworks import registry
 from lockstep.frameworks.numpy.autodiff import Var, Vjp, backward
+from lockstep.training import Result
 
 LossOf = Callable[[Mapping[str, Any]], Any]  # from weights by name to a scalar
 Clock = Callable[[], float]
 REPEATS = 3
+MOST_EXAMPLES = 256  # of the batch that is differentiated
 
 
 def measure_backward(
@@ -43,25 +46,25 @@ def measure_backward(
     for _ in range(repeats):
         leaves = {name: Var(value) for name, value in weights.items()}
         output = loss_of(leaves)
-        told = _watch(output, clock)
+        times = _watch(output, clock)
         begin = clock()
         backward(output)
         whole = clock() - begin
         for name, leaf in leaves.items():
             # a weight that is not used has its gradient, zero, from the beginning
-            ready[name].append((told.get(id(leaf), begin) - begin) / whole)
+            ready[name].append((times.get(id(leaf), begin) - begin) / whole)
     found = [Piece(name, int(w.size), median(ready[name])) for name, w in weights.items()]
     return tuple(sorted(found, key=lambda piece: piece.ready))
 
 
 def _watch(output: Var, clock: Clock) -> dict[int, float]:
     """Where backward passes will leave the time of the last part that reached each variable."""
-    told: dict[int, float] = {}
+    times: dict[int, float] = {}
 
     def timed(parent: Var, vjp: Vjp) -> Vjp:
         def watched(g: np.ndarray) -> Any:
             part = vjp(g)
-            told[id(parent)] = clock()
+            times[id(parent)] = clock()
             return part
 
         return watched
@@ -72,4 +75,21 @@ def _watch(output: Var, clock: Clock) -> dict[int, float]:
         pending += [parent for parent, _ in var.parents if id(parent) not in seen]
         seen |= {id(parent) for parent, _ in var.parents}
         var.parents = tuple((parent, timed(parent, vjp)) for parent, vjp in var.parents)
-    return told
+    return times
+
+
+def first_batch_backward(result: Result) -> tuple[Piece, ...]:
+    """The same for a run's loss on its first batch."""
+    task, spec = result.task, result.spec
+    ops = registry.get("numpy").kernels(spec.precision)
+    rows = task.plan.epoch(0)[0][0][:MOST_EXAMPLES]
+    data = {name: ops.asarray(array) for name, array in task.splits["train"].items()}
+    x, y = task.batch(ops, data, rows)
+    shapes = task.model.carry_shapes(len(rows))
+    carry = {name: ops.zeros(shape) for name, shape in shapes.items()}
+
+    def loss_of(w: Any) -> Any:
+        return ops.mean(task.loss(ops, task.model.apply(ops, w, x, carry)[0], y))
+
+    weights = {name: np.asarray(ops.asarray(w)) for name, w in result.weights.items()}
+    return measure_backward(loss_of, weights)

@@ -1,33 +1,20 @@
-"""All that a scaling forecast says, and what was measured to hold it against. Records only."""
+"""A scaling forecast: from measured or published times, with what was measured to compare it."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from lockstep.experiments.scaling.model import Network, Profile, Row
-from lockstep.experiments.scaling.overlap import Way
-
-
-@dataclass(frozen=True)
-class Check:
-    """A step on k devices of this machine, measured, and what the model says of each way of
-    exchanging, with a link that was measured here too. `single` is one device's step with the
-    recipe's batch size, `compute` with a device's share of the batch."""
-
-    scaling: str
-    devices: int
-    batch_size: int  # of all devices together
-    measured: float
-    predicted: dict[Way, float]
-    single: float
-    compute: float
-
-    @property
-    def efficiency(self) -> float:
-        """As measured: weak, single / step_k; strong, single / (k step_k)."""
-        return self.single / (self.measured * (1 if self.scaling == "weak" else self.devices))
+from lockstep.errors import LockstepError
+from lockstep.experiments import Progress, no_progress
+from lockstep.experiments.scaling import measuring
+from lockstep.experiments.scaling.architectures import ONE_GPU, profile_of
+from lockstep.experiments.scaling.measuring import Check
+from lockstep.experiments.scaling.model import Network, Profile, Row, batch_sizes, estimate
+from lockstep.experiments.scaling.question import Question
+from lockstep.spec import RunSpec
 
 
 @dataclass(frozen=True)
@@ -76,3 +63,49 @@ def _check_values(check: Check) -> dict[str, Any]:
     return {**asdict(replace(check, predicted={})), "efficiency": check.efficiency} | {
         "predicted": predicted
     }
+
+
+# --- where its times are from ---------------------------------------------------------------------
+
+
+def run(asked: Question, progress: Progress = no_progress) -> Forecast:
+    """Forecast from a measured step of the run, or from a published one."""
+    if isinstance(asked.spec, str):
+        return _published(asked, asked.spec)
+    return _measured(asked, asked.spec, progress)
+
+
+def _measured(asked: Question, spec: RunSpec, progress: Progress) -> Forecast:
+    sizes = batch_sizes(spec.batch_size, asked.devices)
+    several = [k for k in asked.devices if 1 < k <= (os.cpu_count() or 1) and not asked.no_check]
+    total = measuring.ROUNDS * (len(sizes) + 4 * len(several)) + 1 + bool(several)
+    done = 0
+
+    def report(what: str) -> None:
+        nonlocal done
+        done += 1
+        progress(min(1.0, done / total), what)
+
+    checks: list[Check] = []
+    here: dict[int, Network] = {}
+    notes: list[str] = []
+    with measuring.threads(asked.threads):
+        profile = measuring.measure_profile(spec, sizes, asked.seconds, asked.backward, report)
+        try:
+            if several:
+                checks, here = measuring.check_devices(
+                    spec, profile, several, asked.bucket, asked.seconds, report
+                )
+        except LockstepError as error:  # the forecast holds without it
+            notes.append(f"not checked on {several} devices here: {error}")
+    rows = estimate(profile, asked.devices, asked.algorithms, asked.network)
+    source = f"measured in {spec.framework}, {spec.style}, threads of a device: {asked.threads}"
+    return Forecast(profile, source, asked.network, tuple(rows), tuple(checks), here, tuple(notes))
+
+
+def _published(asked: Question, model: str) -> Forecast:
+    profile = profile_of(model, ONE_GPU[model])
+    rows = estimate(profile, asked.devices, asked.algorithms, asked.network, ["weak"])
+    source = f"{ONE_GPU[model]} images/s on one Pascal GPU, as Horovod published"
+    note = "strong scaling is left out: one GPU's time is published for one batch size only"
+    return Forecast(profile, source, asked.network, tuple(rows), notes=(note,))

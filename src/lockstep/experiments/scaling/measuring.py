@@ -1,29 +1,54 @@
-"""Measuring what a scaling forecast needs: steps of several batch sizes on one device, and steps on
-several devices of this machine to hold it against.
-
-How a run is carried out is given from outside: this room is on the left of training.
-"""
+"""The runs of a scaling forecast: steps of several batch sizes on one device, and steps on several
+devices of this machine to compare it with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import NamedTuple
 
 from lockstep.errors import InputError, LockstepError
-from lockstep.experiments.scaling.forecast import Check
+from lockstep.experiments.allreduce import measuring as allreduce
+from lockstep.experiments.allreduce.question import Question as AllreduceQuestion
+from lockstep.experiments.scaling.backward import first_batch_backward
 from lockstep.experiments.scaling.model import Network, Profile, estimate, shard
+from lockstep.experiments.scaling.overlap import Way
+from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
+from lockstep.training import Result, train
 
 # carries out a run, with an event at every so many steps: seconds of a step, one for each event
 Timer = Callable[[RunSpec, int], Sequence[float]]
-Tell = Callable[[str], None]
+Report = Callable[[str], None]  # what was done
 PROBE_STEPS = 8  # of a first run, which says how many steps fit into the time
 FEWEST, MOST = 12, 20_000  # steps of a run that counts
 ROUNDS = 3  # runs of each job
 NUM_CALLS = 6  # that each is cut into, for the median
 SMALL_RATE = 1e-6  # a batch of one at the recipe's own rate may diverge
+REPEATS = 10  # of each probe of the link
+
+
+@dataclass(frozen=True)
+class Check:
+    """A step on k devices of this machine, measured, and what the model says of each way of
+    exchanging, with a link that was measured here too. `single` is one device's step with the
+    recipe's batch size, `compute` with a device's share of the batch."""
+
+    scaling: str
+    devices: int
+    batch_size: int  # of all devices together
+    measured: float
+    predicted: dict[Way, float]
+    single: float
+    compute: float
+
+    @property
+    def efficiency(self) -> float:
+        """As measured: weak, single / step_k; strong, single / (k step_k)."""
+        return self.single / (self.measured * (1 if self.scaling == "weak" else self.devices))
 
 
 class Job(NamedTuple):
@@ -34,7 +59,7 @@ class Job(NamedTuple):
 
 
 def measure_steps(
-    jobs: Sequence[Job], timer: Timer, seconds: float, tell: Tell = lambda what: None
+    jobs: Sequence[Job], timer: Timer, seconds: float, report: Report = lambda what: None
 ) -> list[float]:
     """Seconds of one update of each job: the median run's median call, compilation apart.
     Every job takes its turn ROUNDS times, for about `seconds` together, so that what disturbs the
@@ -58,7 +83,7 @@ def measure_steps(
             every = -(-counts[place] // NUM_CALLS)
             times[place].append(median(_times(job, counts[place], every, timer)))
             devices = "" if job.spec.devices == 1 else f" on {job.spec.devices} devices"
-            tell(f"steps of {job.batch_size}{devices}")
+            report(f"steps of {job.batch_size}{devices}")
     return [median(found) for found in times]
 
 
@@ -103,3 +128,74 @@ def _short(job: Job, num_steps: int) -> RunSpec:
         checkpoint_steps=0,
     )
     return short.with_lr(SMALL_RATE)
+
+
+# --- runs of a recipe -----------------------------------------------------------------------------
+
+
+@contextmanager
+def threads(count: int) -> Iterator[None]:
+    """Frameworks that are imported or started inside compute with so many threads."""
+    before = os.environ.get("OMP_NUM_THREADS")
+    os.environ["OMP_NUM_THREADS"] = str(count)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ["OMP_NUM_THREADS"]
+        else:
+            os.environ["OMP_NUM_THREADS"] = before
+
+
+def measure_profile(
+    spec: RunSpec, sizes: Sequence[int], seconds: float, backward: float, report: Report
+) -> Profile:
+    """A step at every batch size, and the gradient with its order of completion."""
+    results: list[Result] = []
+    found = measure_steps([Job(spec, size) for size in sizes], _timer(results), seconds, report)
+    pieces = first_batch_backward(results[0])
+    report("the backward pass")
+    times = dict(zip(sizes, found, strict=True))
+    itemsize = int(spec.precision.removeprefix("float")) // 8
+    return Profile(spec.name, spec.batch_size, times, pieces, backward, itemsize)
+
+
+def check_devices(
+    spec: RunSpec,
+    profile: Profile,
+    counts: Sequence[int],
+    bucket: int,
+    seconds: float,
+    report: Report,
+) -> tuple[list[Check], dict[int, Network]]:
+    """Steps on several devices of this machine, and the networks they were predicted with."""
+    transport = "processes" if registry.devices_are_processes(spec.framework) else "local"
+    size = max(4, profile.size)
+    asked = AllreduceQuestion((size,), tuple(counts), ("ring",), transport, REPEATS)
+    links = allreduce.run(asked).links
+    networks = {count: Network(link, bucket=bucket) for count, link in links.items()}
+    report("the link of this machine")
+
+    def measure(jobs: Sequence[Job]) -> list[float]:
+        return measure_steps(jobs, _timer([]), seconds, report)
+
+    checks = [
+        check
+        for count in counts
+        for check in check_here(spec, profile, count, networks[count], measure)
+    ]
+    return checks, networks
+
+
+def train_once(spec: RunSpec, event_steps: int) -> Result:
+    """A run that leaves no folder."""
+    return train(spec, event_steps=event_steps)
+
+
+def _timer(results: list[Result]) -> Timer:
+    def timer(spec: RunSpec, event_steps: int) -> list[float]:
+        result = train_once(spec, event_steps)
+        results.append(result)
+        return [1 / rate for rate in result.history.step_rates()]
+
+    return timer

@@ -17,16 +17,53 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from lockstep.experiments.ways_to_split.layer_shapes import LayerShape, layer_shapes
 from lockstep.models.layers import Block, Convolution, Sequential
 from lockstep.processes.splitting import shard_sizes, shard_slices
 
+SIDE = 28  # of an image
 # fewest exchanges, then fewest bytes: between two devices 5 exchanges a step for both forms, where
 # outputs alone would take 9 and 7, and a fourth more bytes
 BY = {  # by the number of layers: LeNet with max- and with avg-pooling
     5: ("outputs", "outputs", "inputs", "outputs", "inputs"),
     4: ("outputs", "outputs", "inputs", "inputs"),
 }
+
+
+@dataclass(frozen=True)
+class LayerShape:
+    """Of one example: the outputs' shape, how many numbers there are before pooling, and how many
+    products are added up for them."""
+
+    layer: Block
+    outputs: tuple[int, ...]
+    unpooled: int
+    products: int
+
+    @property
+    def name(self) -> str:
+        return self.layer.name
+
+
+def layer_shapes(model: Sequential) -> tuple[LayerShape, ...]:
+    """Layer by layer. A kernel multiplies at every place, a matrix once.
+
+    >>> from lockstep.models.lenet import lenet
+    >>> [(s.name, s.outputs, s.products) for s in layer_shapes(lenet("avg"))][:3]
+    [('conv1', (20, 13, 13), 121680), ('conv2', (50, 4, 4), 2025000), ('fc1', (128,), 102400)]
+    """
+    found, side = [], SIDE
+    for layer in model.blocks:
+        shape = model.shapes[f"{layer.name}_w"]
+        size = prod(shape)
+        if isinstance(layer.layer, Convolution):
+            places = side + 2 * layer.layer.padding - shape[2] + 1
+            side = places // 2
+            found.append(
+                LayerShape(layer, (shape[0], side, side), places**2 * shape[0], places**2 * size)
+            )
+        else:
+            found.append(LayerShape(layer, (shape[1],), shape[1], size))
+    return tuple(found)
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,50 @@
 """What each device has of the model in each way, in words and numbers, and how what the devices
-have is put together."""
+have is put together. By layers, that is a stage of a pipeline."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
 
-from lockstep.experiments.ways_to_split.division import Part, weight_parts, whole_on
+from lockstep.experiments.ways_to_split.division import (
+    LayerShape,
+    Part,
+    layer_shapes,
+    weight_parts,
+    whole_on,
+)
 from lockstep.experiments.ways_to_split.question import LAYERS, WITHIN, Question
-from lockstep.experiments.ways_to_split.stages import stages
+from lockstep.models.layers import Sequential
 from lockstep.ops import Arrays
+
+# what a number before pooling costs, in products: convolutions of few channels, ReLU and pooling
+# wait for memory. Fits the times of all layers of both forms, batch 256, float32, on one core
+UNPOOLED = 300
+
+
+def stages(model: Sequential, num_devices: int) -> tuple[tuple[LayerShape, ...], ...]:
+    """Neighbouring layers for each device, so that the largest cost is as small as possible, then
+    the second largest, and so on.
+
+    A layer costs its products three times: forward, gradient of weights, gradient of inputs, which
+    images do not need; and UNPOOLED for each number that it computes.
+
+    >>> from lockstep.models.lenet import lenet
+    >>> [[layer.name for layer in stage] for stage in stages(lenet("max"), 3)]
+    [['conv1'], ['conv2'], ['fc1', 'fc2', 'fc3']]
+    """
+    layers = layer_shapes(model)
+    costs = [(3 if i else 2) * x.products + UNPOOLED * x.unpooled for i, x in enumerate(layers)]
+
+    def largest_first(bounds: tuple[int, ...]) -> list[int]:
+        return sorted((sum(costs[start:stop]) for start, stop in pairwise(bounds)), reverse=True)
+
+    cuts = combinations(range(1, len(layers)), num_devices - 1)
+    best = min(((0, *cut, len(layers)) for cut in cuts), key=largest_first)
+    return tuple(layers[start:stop] for start, stop in pairwise(best))
 
 
 def words(question: Question, way: str, rank: int) -> str:

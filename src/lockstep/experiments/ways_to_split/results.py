@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from lockstep.data.examples import Origin
-from lockstep.experiments.allreduce.measurements import middle_half
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
-from lockstep.experiments.ways_to_split.stages import bubble, bubble_of_stages
 from lockstep.ops import Arrays
+from lockstep.report.quantities import middle_half
 
 
 @dataclass(frozen=True)
@@ -116,6 +115,29 @@ class Results:
         return next(found for found in self.ways if found.way == way)
 
 
+def bubble(num_devices: int, micro_batches: int) -> float:
+    """(k - 1) / (m + k - 1): the share of the time in which a device of a pipeline with k equal
+    stages and m micro-batches has nothing to do, forward and backward.
+
+    >>> bubble(2, 4), bubble(4, 1), bubble(1, 8)
+    (0.2, 0.75, 0.0)
+    """
+    return (num_devices - 1) / (micro_batches + num_devices - 1)
+
+
+def bubble_of_stages(seconds: Sequence[float], micro_batches: int) -> float:
+    """The same for stages that take different times t_i for a batch: 1 - sum(t_i) / (k T), where
+    T = (sum(t_i) + (m - 1) max(t_i)) / m; the first micro-batch passes all stages, the others
+    follow at the pace of the slowest.
+
+    >>> round(bubble_of_stages([2.0, 2.0], 4), 3), round(bubble_of_stages([3.0, 1.0], 4), 3)
+    (0.2, 0.385)
+    """
+    total, slowest = sum(seconds), max(seconds)
+    whole = (total + (micro_batches - 1) * slowest) / micro_batches
+    return 1 - total / (len(seconds) * whole) if whole else 0.0
+
+
 def largest_deviation(arrays: Arrays, reference: Arrays) -> float:
     """The largest over weights of max |a - b| / max |b|.
 
@@ -144,10 +166,10 @@ def path_deviation(arrays: Arrays, reference: Arrays) -> float:
     )
 
 
-def per_step(told: Sequence[dict[str, Any]], steps: int, what: str) -> list[list[Any]]:
-    """What every device told of each step, the devices in order: [step][device]."""
+def per_step(messages: Sequence[dict[str, Any]], steps: int, what: str) -> list[list[Any]]:
+    """What every device reported of each step, the devices in order: [step][device]."""
     found: list[list[Any]] = [[] for _ in range(steps)]
-    for message in sorted(told, key=lambda m: int(m["rank"])):
+    for message in sorted(messages, key=lambda m: int(m["rank"])):
         if message["repeat"] >= 0:
             found[message["repeat"]].append(message[what])
     return found

@@ -15,7 +15,7 @@ from lockstep.frameworks.mxnet.recording import compile_function
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.replicated import refuse_several
 from lockstep.frameworks.step import make_step, make_sums
-from lockstep.models.own import OwnNet
+from lockstep.task import OwnNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -12,8 +12,8 @@ from lockstep.frameworks.mxnet.recording import compile_function
 from lockstep.frameworks.replicas import Replica, make_replica
 from lockstep.frameworks.replicated import replicated_program
 from lockstep.frameworks.step import Update, make_sums, rule_update
-from lockstep.models.own import OwnNet
 from lockstep.ops import Array, Weights
+from lockstep.task import OwnNet
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from lockstep.checks import one_of
 from lockstep.frameworks.numpy import autodiff, windows
 from lockstep.frameworks.numpy.autodiff import Var, backward, node, value_of
-from lockstep.spec.checks import one_of
 from lockstep.spec.run import PRECISIONS
 from lockstep.trees import mapped
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import torch
 
-from lockstep.experiments.ways_to_split.stages import stages
+from lockstep.experiments.ways_to_split.holdings import stages
 from lockstep.experiments.ways_to_split.ways.way import (
     Gradient,
     Tensor,

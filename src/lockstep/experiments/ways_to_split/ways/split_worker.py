@@ -1,8 +1,8 @@
 """One device of the experiment, as a process of its own.
 
-Tells {"way", "repeat", "seconds", "waited", "sent", "messages", "loss"} for every step; repeat -1
-is one to warm up, the first of which also tells "activations", bytes kept for the backward pass.
-Leaves its part of the first gradient and of the last weights in files of the job's folder.
+Reports {"way", "repeat", "seconds", "waited", "sent", "messages", "loss"} for every step; repeat -1
+is one to warm up, the first of which also has "activations", bytes kept for the backward pass.
+Writes its part of the first gradient and of the last weights to files of the job's folder.
 """
 
 from __future__ import annotations
@@ -16,22 +16,35 @@ import numpy as np
 import torch
 
 from lockstep.experiments.allreduce import process_plans as processes
-from lockstep.experiments.ways_to_split.question import DATA, LAYERS, LR, ONE, WITHIN, file_name
-from lockstep.experiments.ways_to_split.turns import turns
-from lockstep.experiments.ways_to_split.ways.by_data import ByData, OneDevice
+from lockstep.experiments.ways_to_split.question import (
+    DATA,
+    LAYERS,
+    LR,
+    ONE,
+    WITHIN,
+    file_name,
+    turns,
+)
 from lockstep.experiments.ways_to_split.ways.by_layers import ByLayers
-from lockstep.experiments.ways_to_split.ways.way import Tensor, Tensors, Way, update
+from lockstep.experiments.ways_to_split.ways.way import (
+    ByData,
+    OneDevice,
+    Tensor,
+    Tensors,
+    Way,
+    update,
+)
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.experiments.ways_to_split.ways.within_layers import WithinLayers
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.lenet import lenet
 from lockstep.ops import Arrays
-from lockstep.processes.child import Tell, serve
+from lockstep.processes.child import Send, serve
 
 
-def work(job: dict[str, Any], tell: Tell) -> None:
+def work(job: dict[str, Any], send: Send) -> None:
     """Take part in every step of every way, in turns."""
-    tell({"joining": job["rank"]})  # importing PyTorch took its time
+    send({"joining": job["rank"]})  # importing PyTorch took its time
     folder = Path(job["folder"])
     processes.join(job["rank"], job["world_size"], folder / "store", job["silence"])
     wire = Wire()
@@ -48,10 +61,10 @@ def work(job: dict[str, Any], tell: Tell) -> None:
             save(folder, "gradient", turn.way, wire.rank, gradient)
         else:
             facts = _step(way, wire, batch)[1]
-        tell({"way": turn.way, "repeat": turn.repeat, **facts})
+        send({"way": turn.way, "repeat": turn.repeat, **facts})
     for name, way in ways.items():
         save(folder, "weights", name, wire.rank, way.weights)
-    processes.ProcessGroup().barrier()  # who leaves early breaks the connections of the others
+    processes.ProcessGroup().barrier()  # leaving early breaks the others' connections
 
 
 def _way(name: str, job: dict[str, Any], wire: Wire, arrays: Arrays) -> Way:
@@ -99,7 +112,7 @@ def _first_step(
 
 
 def save(folder: Path, what: str, way: str, rank: int, tensors: Tensors) -> None:
-    """Where `running` looks for it."""
+    """Where `measuring` looks for it."""
     arrays: dict[str, Any] = {name: value.detach().numpy() for name, value in tensors.items()}
     np.savez(folder / file_name(what, way, rank), **arrays)
 

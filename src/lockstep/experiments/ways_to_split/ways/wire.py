@@ -15,7 +15,7 @@ import torch.distributed as dist
 from lockstep.processes.splitting import shard_sizes
 
 Tensor = torch.Tensor
-BREATH = 0.005  # seconds in which all hear when to begin, and the parent what they told before
+BREATH = 0.005  # seconds in which all learn when to begin, and the parent gets the last messages
 AWAKE = 0.0003  # of these, not asleep: a core that slept begins slowly
 
 

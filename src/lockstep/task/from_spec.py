@@ -1,0 +1,84 @@
+"""From a spec to its task: load the data, build the model, choose loss and batch plan."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from lockstep import models
+from lockstep.data import data_set
+from lockstep.data.examples import example_batch
+from lockstep.data.source import Progress
+from lockstep.errors import InputError
+from lockstep.models.losses import LOSSES
+from lockstep.ops import Arrays
+from lockstep.spec import OwnData, RunSpec
+from lockstep.task.own_task import Own
+from lockstep.task.task import Task
+
+
+def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = None) -> Task:
+    """The task a spec describes. `own` gives the arrays and model where the spec says "own"."""
+    part = spec.data
+    task = _own(spec, part, own) if isinstance(part, OwnData) else _loaded(spec, progress)
+    for split in spec.evaluate:
+        if split not in task.splits:
+            splits = " and ".join(task.splits)
+            problem = f"{part.kind} data has no such split"
+            raise InputError("evaluate", split, problem, f"It has {splits}.")
+    return task
+
+
+def model_of(spec: RunSpec) -> models.Model:
+    """The model alone, without its data.
+
+    >>> from lockstep import recipes
+    >>> model_of(recipes.airfoil_linear()).initial_weights(0)["w"].shape
+    (5, 1)
+    """
+    if isinstance(spec.data, OwnData):
+        problem = "is known to its own code only"
+        raise InputError("model.kind", "own", problem, "Name a built-in model.")
+    shape = data_set.of(spec.data)
+    return models.build(spec.model, shape.input_shape, shape.num_outputs)
+
+
+def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
+    known = data_set.of(spec.data)
+    data = known.load(spec.data, spec.seed, progress)
+    rows = len(next(iter(data.splits["train"].values())))
+    return Task(
+        splits=data.splits,
+        batch=known.batch(spec.data),
+        model=model_of(spec),
+        loss=LOSSES[known.loss],
+        plan=known.plan(spec.data, rows, spec.batch_size, spec.seed),
+        facts=dataclasses.asdict(data.origin),
+        vocabulary=data.vocabulary,
+    )
+
+
+def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
+    if own is None:
+        raise InputError(
+            "data.kind", "own", "needs the arrays themselves", "Give them: ls.train(run, mine)."
+        )
+    rows = len(own.splits["train"]["x"])
+    return Task(
+        splits={name: _held(arrays) for name, arrays in own.splits.items()},
+        batch=example_batch,
+        model=own.net,
+        loss=LOSSES[part.loss],
+        plan=data_set.example_plan(part, rows, spec.batch_size, spec.seed),
+        facts={"digest": part.digest},
+        native=own.native,
+    )
+
+
+def _held(arrays: Arrays) -> Arrays:
+    """Whole numbers in types that every framework has: labels in one, x as it is if it can."""
+    x, y = arrays["x"], arrays["y"]
+    if x.dtype.kind in "iu" and x.dtype.name not in ("uint8", "int32", "int64"):
+        x = x.astype(np.int32)
+    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y}
