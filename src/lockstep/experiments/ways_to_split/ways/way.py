@@ -10,7 +10,7 @@ import torch
 
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import Layer, LeNetModel
+from lockstep.models.layers import Block, Sequential
 from lockstep.models.losses import cross_entropy
 from lockstep.ops import Arrays
 from lockstep.processes.splitting import shard_slices
@@ -54,7 +54,7 @@ def as_inputs(ops: TorchOps, images: Tensor) -> Tensor:
     return ops.floating(images).unsqueeze(1) / 255
 
 
-def apply_layer(ops: TorchOps, layer: Layer, x: Tensor, weights: Tensors) -> Tensor:
+def apply_layer(ops: TorchOps, layer: Block, x: Tensor, weights: Tensors) -> Tensor:
     out: Tensor = layer(ops, x, weights[f"{layer.name}_w"], weights[f"{layer.name}_b"])
     return out
 
@@ -74,7 +74,7 @@ def nothing(ops: TorchOps) -> Tensor:
 class OneDevice:
     """The whole batch on device 0, while the others wait for it."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._model, self._works = ops, model, wire.rank == 0
         self.weights = own_weights(ops, arrays if self._works else {})
 
@@ -82,7 +82,7 @@ class OneDevice:
         if not self._works:
             return Gradient(nothing(self._ops), {})
         scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
+        for layer in self._model.blocks:
             scores = apply_layer(self._ops, layer, scores, self.weights)
         loss = share_of_loss(self._ops, scores, labels, len(labels))
         found = torch.autograd.grad(loss, list(self.weights.values()))
@@ -92,7 +92,7 @@ class OneDevice:
 class ByData:
     """A shard of the batch on every device; one flat buffer with all gradients is summed."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._wire, self._model = ops, wire, model
         self.weights = own_weights(ops, arrays)
 
@@ -114,7 +114,7 @@ class ByData:
         if not len(labels):  # more devices than examples
             return nothing(self._ops), tuple(map(torch.zeros_like, weights))
         scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
+        for layer in self._model.blocks:
             scores = apply_layer(self._ops, layer, scores, self.weights)
         loss = share_of_loss(self._ops, scores, labels, batch_size)
         return loss, torch.autograd.grad(loss, weights)
