@@ -15,7 +15,7 @@ import numpy as np
 from lockstep import recipes
 from lockstep.data import find, list_sources
 from lockstep.frameworks import registry
-from lockstep.frameworks.compiled import CompiledProgram
+from lockstep.frameworks.programs import LoopProgram
 from lockstep.frameworks.step import make_step
 from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
 from lockstep.task import assemble
@@ -106,7 +106,7 @@ def by_hand(spec: RunSpec, epochs: int) -> Round:
             own, log = program.steps(own, block, np.full(len(block), lr), 0)
         program.fetch(log)
 
-    once = compiled if isinstance(program, CompiledProgram) else eager
+    once = compiled if isinstance(program, LoopProgram) else eager
 
     def round_() -> tuple[float, int]:
         begin = time.perf_counter()

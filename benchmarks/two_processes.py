@@ -106,7 +106,7 @@ def start_pair(name: str) -> Round:
 def _join(rank: int, store: str, name: str) -> Round:
     place = Rank(rank, 2, rank, 2, store=store)
     os.environ |= place.variables()
-    registry.get("torch").join(place)  # type: ignore[attr-defined]
+    registry.get("torch").join(place)  # type: ignore[misc]
     torch.set_num_threads(1)
     return PAIRS[name]()
 

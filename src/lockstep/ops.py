@@ -1,7 +1,7 @@
 """What models, losses and optimizers are written over: Ops, its arrays, and a run's Snapshot.
 
-The contract of Ops stands here once; every framework keeps it. Nothing here imports a framework or
-another room.
+The contract of Ops is written here once; every framework keeps it. `add` makes another operation
+known. Nothing here imports a framework.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+
+from lockstep.errors import InputError
+from lockstep.extensions import Registry
 
 Array = Any  # one of Ops: what it can do is in the contract below
 Arrays = dict[str, np.ndarray]
@@ -69,7 +72,7 @@ class Ops(Protocol):
     """
 
     precision: str  # "float32" or "float64"
-    fused: Mapping[str, Callable[..., Any]]  # faster equals of model parts, by the part's name
+    fused: Mapping[str, Callable[..., Any]]  # faster equivalents of model parts, by their names
 
     # --- in and out
     def asarray(self, value: Any) -> Array:
@@ -165,9 +168,51 @@ class Ops(Protocol):
         or dicts and tuples of them) and grads come back detached."""
 
 
+class Kernels(Ops, Protocol):
+    """A framework's operations on its own arrays: what the contract is carried out with.
+
+    Arrays have `shape` and `dtype`, the operators + - * / ** @, unary - and comparisons beside
+    arrays of the same dtype and Python's numbers of the same kind, and `x[...]` with a forward
+    slice for each axis. Axes count from 0. Layers and functions are given floats.
+    """
+
+    def whole(self, x: Any) -> Any:
+        """Whole numbers of any kind, or booleans, to the framework's dtype for whole numbers."""
+
+    def floor_divide(self, a: Any, b: Any) -> Any:
+        """Of whole numbers, towards minus infinity."""
+
+    def flip(self, x: Any, axis: int) -> Any: ...
+
+
+_ADDED: Registry[Callable[..., Array]] = Registry("op")
+_TAKEN = {*vars(Ops), *vars(Kernels), *Ops.__annotations__}
+_TAKEN |= {"array_type", "kernels", "ones", "wrap"}  # ContractOps has them beside these
+
+
+def add(name: str, function: Callable[..., Array]) -> None:
+    """Make an operation of your own known: `ops.NAME(...)` in a net is `function(ops, ...)`.
+
+    The function is written over Ops, and so has its value and gradient in every framework.
+
+    >>> add("swish", lambda ops, x: x * ops.sigmoid(x))
+    """
+    if not isinstance(name, str) or not name.isidentifier():
+        raise InputError("op", name, "cannot be a name", "Use letters, digits and underscores.")
+    if name in _TAKEN:
+        raise InputError("op", name, "is one of Ops already", "Choose another name.")
+    _ADDED.add(name, function)
+
+
+def added(name: str) -> Callable[..., Array] | None:
+    """The function of an operation that was added, None if there is none of that name."""
+    return _ADDED.get(name)
+
+
 @dataclass(frozen=True)
 class Snapshot:
-    """All that a run needs to go on, in canonical NumPy: weights, optimizer slots, carried state.
+    """All that a run needs to be continued, in canonical NumPy: weights, optimizer slots, carried
+    state.
 
     `slots` are keyed "slot/weight" ("velocity/w_h"); `carry` is {} for models without state.
     """

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from lockstep.frameworks.mxnet.quiet import gluon, mx  # without its chatter
+from lockstep.frameworks.mxnet.startup import mx  # without its warnings
 
+gluon = mx.gluon
 nn, rnn = gluon.nn, gluon.rnn
 mx.npx.set_np()
 

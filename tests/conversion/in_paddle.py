@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import load_file
 
-from lockstep.frameworks.paddle.quiet import paddle  # without its chatter
+from lockstep.frameworks.paddle.startup import paddle  # without its warnings
 
 nn = paddle.nn
 

@@ -21,7 +21,7 @@ def test_every_usable_framework_is_asked(capsys: pytest.CaptureFixture[str]) -> 
     assert list(rows) == registry.installed()
     for name, row in rows.items():
         assert row["devices"] == registry.get(name).devices()
-        assert row["version"] == registry.get(name).version()
+        assert row["version"] == registry.get(name).version
         assert row["problem"] is None
     several = {name: rows[name]["several_in_process"] for name in ("torch", "jax") if name in rows}
     assert several.items() <= {"torch": False, "jax": True}.items()
@@ -33,14 +33,14 @@ def test_a_framework_elsewhere_is_asked_there(
     """NumPy stands for it, which starts fastest: its facts come from the other interpreter."""
     environment = make_environment("numpy")
     hide("numpy")
-    told: list[Devices] = []
-    (found,) = list_devices(["numpy"], told.append)
+    reported: list[Devices] = []
+    (found,) = list_devices(["numpy"], reported.append)
     assert found.devices == ("cpu",)
     assert found.python == str(environment.python)
-    assert told == [found]
+    assert reported == [found]
 
 
-def test_one_that_does_not_import_is_told(
+def test_one_that_does_not_import_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "jax.py").write_text("raise ImportError('no such wheel')")

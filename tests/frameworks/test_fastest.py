@@ -9,7 +9,7 @@ import pytest
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.frameworks import environments, registry
-from lockstep.frameworks.fastest import COLUMNS, COSTS, fastest, num_steps, seconds, settled
+from lockstep.frameworks.fastest import COLUMNS, COSTS, fastest, num_steps, resolve_fastest, seconds
 from lockstep.spec import MLP
 from lockstep.spec.parts import MODELS
 
@@ -71,9 +71,12 @@ def test_steps_of_a_text_are_counted_by_its_windows() -> None:
     assert num_steps(recipes.timemachine_gru(epochs=500)) == 4000
 
 
-def test_settled_names_a_framework_and_leaves_a_named_one() -> None:
-    assert settled(recipes.fashion_mlp(framework="torch")).framework == "torch"
-    assert settled(recipes.airfoil_linear(framework="fastest")).framework in environments.usable()
+def test_it_names_a_framework_and_leaves_a_named_one() -> None:
+    assert resolve_fastest(recipes.fashion_mlp(framework="torch")).framework == "torch"
+    assert (
+        resolve_fastest(recipes.airfoil_linear(framework="fastest")).framework
+        in environments.usable()
+    )
 
 
 def test_a_framework_outside_the_table_comes_last() -> None:
@@ -83,7 +86,7 @@ def test_a_framework_outside_the_table_comes_last() -> None:
 def test_a_model_of_ones_own_is_not_measured(usable: Usable) -> None:
     usable("numpy", "torch")
     spec = recipes.fashion_mlp(framework="fastest", model=MLP())
-    assert settled(spec).framework == "numpy"
+    assert resolve_fastest(spec).framework == "numpy"
     own = spec.with_fields({"model": {"kind": "own"}, "data": {"kind": "own"}})
     with pytest.raises(InputError, match="is not measured for the model 'own'"):
-        settled(own)
+        resolve_fastest(own)

@@ -7,7 +7,7 @@ import os
 import pytest
 
 pytest.importorskip("jax", reason="jax is not installed here")
-from lockstep.frameworks.jax.adapter import SMALL_LOOP, set_flags
+from lockstep.frameworks.jax.startup import SMALL_LOOP, set_flags
 
 
 @pytest.mark.parametrize(

@@ -12,13 +12,14 @@ import pytest
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
+from lockstep.frameworks.protocol import refuse_several
 from lockstep.frameworks.replicas import (
     Replica,
+    ReplicatedStates,
     make_replica,
     make_replicated_step,
     make_replicated_sums,
 )
-from lockstep.frameworks.replicated import ReplicatedStates, refuse_several
 from lockstep.ops import Snapshot
 from lockstep.task import assemble
 
@@ -30,7 +31,7 @@ def give_gradients(*given: dict[str, float]) -> tuple[list[Replica], list[tuple[
     received: list[tuple[int, float]] = []
 
     def replica(i: int, grads: dict[str, float]) -> Replica:
-        def receive(x: Any) -> Any:
+        def to_device(x: Any) -> Any:
             if np.ndim(x) == 0:  # not rows
                 received.append((i, float(x)))
             return np.array(x)
@@ -42,7 +43,7 @@ def give_gradients(*given: dict[str, float]) -> tuple[list[Replica], list[tuple[
         def update(w: Any, grads: Any, slots: Any, numbers: Any, t: Any) -> Any:
             return {n: w[n] - grads[n] for n in w}, slots, np.float64(i)
 
-        return Replica(registry.get("numpy").kernels("float64"), receive, gradient, update, None)  # type: ignore[arg-type]
+        return Replica(registry.get("numpy").kernels("float64"), to_device, gradient, update, None)  # type: ignore[arg-type]
 
     return [replica(i, grads) for i, grads in enumerate(given)], received
 

@@ -1,4 +1,4 @@
-"""PyTorch's faster convolution and pooling: values by PyTorch's own layers, gradients by finite
+"""The faster convolution and pooling: values by PyTorch's own layers, gradients by finite
 differences."""
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ import pytest
 torch = pytest.importorskip("torch", reason="torch is not installed here")
 import torch.nn.functional as F  # noqa: E402
 
-from lockstep.frameworks.torch import convolution, windows  # noqa: E402
-from lockstep.frameworks.torch.convolution import (  # noqa: E402
+from lockstep.frameworks.torch.fused import convolution  # noqa: E402
+from lockstep.frameworks.torch.fused.convolution import (  # noqa: E402
     fused_conv_avg_pool,
     fused_conv_max_pool,
 )
@@ -54,8 +54,8 @@ def test_values_and_gradients(
     padding: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(windows, "FEWEST", 2)
-    monkeypatch.setattr(windows, "GROUP", 2)
+    monkeypatch.setattr(convolution, "FEWEST", 2)
+    monkeypatch.setattr(convolution, "GROUP", 2)
     monkeypatch.setattr(convolution, "LARGEST", 4)
     chance = torch.Generator().manual_seed(0)
     shapes = (batch, 2, *size), (3, 2, *kernel), (3,)

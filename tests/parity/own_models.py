@@ -35,7 +35,7 @@ def torch(kind: str, activation: str = "ReLU", dropout: float = 0.5) -> Any:
 
 
 def paddle(kind: str, activation: str = "ReLU", dropout: float = 0.5) -> Any:
-    from lockstep.frameworks.paddle.quiet import paddle  # without its warnings
+    from lockstep.frameworks.paddle.startup import paddle  # without its warnings
 
     nn = paddle.nn
 

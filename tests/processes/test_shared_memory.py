@@ -28,7 +28,7 @@ SECONDS = 120.0  # a busy machine imports PyTorch slowly
 HEAD = """
 from pathlib import Path
 import numpy as np
-from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.frameworks.torch.devices import EngineCollective
 from lockstep.experiments.allreduce import process_plans as processes
 from lockstep.processes.shared_memory import SharedSums
 

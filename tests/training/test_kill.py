@@ -154,8 +154,8 @@ def test_ctrl_c_while_the_program_is_compiled(tmp_path: Path) -> None:
     script.write_text(
         "import os, signal\n"
         "import lockstep as ls\n"
-        "from lockstep.frameworks.eager import EagerProgram\n"
-        "EagerProgram.prepare = lambda *args: os.kill(os.getpid(), signal.SIGINT)\n"
+        "from lockstep.frameworks.programs import StepProgram\n"
+        "StepProgram.prepare = lambda *args: os.kill(os.getpid(), signal.SIGINT)\n"
         "if __name__ == '__main__':\n"
         "    result = ls.train(ls.RunSpec.from_file('run.toml'), out='run')\n"
         "    print(result.status, len(result.history))\n"

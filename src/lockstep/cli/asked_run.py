@@ -102,9 +102,9 @@ def _scaled(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
 
 def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     """The spec with a framework's name; `report_framework` will say so where it was chosen here."""
-    from lockstep.frameworks.fastest import settled
+    from lockstep.frameworks.fastest import resolve_fastest
 
-    chosen = settled(spec)
+    chosen = resolve_fastest(spec)
     quiet = getattr(args, "quiet", False) or getattr(args, "json", False)
     if chosen != spec and not quiet and ranks.is_first():
         why = f"the fastest here for {spec.model.kind}; choose with --framework"

@@ -25,7 +25,7 @@ def register(subparsers: Any) -> None:
 def _devices(args: argparse.Namespace) -> int:
     from lockstep.frameworks.device_list import list_devices
 
-    found = list_devices(tell=_note)
+    found = list_devices(report=_note)
     if args.json:
         print_json([_row(devices) for devices in found])
     else:

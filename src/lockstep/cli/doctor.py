@@ -47,7 +47,7 @@ def _frameworks() -> list[tuple[str, bool, str]]:
         try:
             framework = registry.get(name)
             devices = ", ".join(framework.devices())
-            rows.append((name, True, f"{framework.version()} on {devices}"))
+            rows.append((name, True, f"{framework.version} on {devices}"))
         except MissingError as error:
             rows.append((name, False, error.remedy))
         except Exception as error:  # a broken installation may raise anything

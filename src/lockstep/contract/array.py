@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.contract import operators
-from lockstep.contract.kinds import FLOAT
+from lockstep.contract.dtypes import FLOAT
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
-    from lockstep.contract.operations import ContractOps
+    from lockstep.contract.contract_ops import ContractOps
 
 
 class Array:
-    """A framework's own array, the Ops it belongs to and its kind (see kinds.py)."""
+    """A framework's own array, the Ops it belongs to and its kind (see dtypes.py)."""
 
     __slots__ = ("kind", "native", "ops", "shape")
     __array_ufunc__ = None  # NumPy's arrays and numbers leave operators to this class
@@ -51,7 +51,7 @@ class Array:
         return f"<array {self.dtype} {self.shape}>"
 
     def __getattr__(self, name: str) -> Any:
-        remedy = f"use ops.{name}(x)" if hasattr(type(self.ops), name) else "see lockstep/ops.py"
+        remedy = f"use ops.{name}(x)" if hasattr(self.ops, name) else "see lockstep/ops.py"
         raise AttributeError(f"an array has no {name!r}: {remedy}")
 
     # --- out of the framework: refused inside a net, where there are no numbers yet

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.contract.keys import selection
-from lockstep.contract.kinds import BOOL, FLOAT, INT, LARGEST, common
+from lockstep.contract.dtypes import BOOL, FLOAT, INT, LARGEST, common
+from lockstep.contract.indexing import selection
 from lockstep.contract.shape_rules import broadcast
 from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.contract.array import Array
-    from lockstep.contract.operations import ContractOps
+    from lockstep.contract.contract_ops import ContractOps
 
 ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

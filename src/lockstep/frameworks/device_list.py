@@ -1,7 +1,7 @@
-"""Which devices each framework sees here, and how it can be given several on a CPU.
+"""Which devices each framework sees here, and how it has several on a CPU.
 
 Every framework is asked in its own interpreter and in a process of its own: importing one is slow,
-and some do not bear another beside them.
+and some fail when another one is imported too.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ AT_ONCE = 2  # importing keeps a core busy
 
 @dataclass(frozen=True)
 class Devices:
-    """What a framework has, how it comes by several devices on a CPU, and which interpreter said
-    so. `problem`: why it could not be asked."""
+    """What a framework has, how it has several devices on a CPU, and which interpreter was asked.
+    `problem`: why it could not be asked."""
 
     framework: str
     python: str = ""
@@ -44,13 +44,13 @@ class Devices:
 
 
 def list_devices(
-    names: Sequence[str] | None = None, tell: Callable[[Devices], None] = lambda found: None
+    names: Sequence[str] | None = None, report: Callable[[Devices], None] = lambda found: None
 ) -> list[Devices]:
-    """The devices of every framework that can be used here; `tell` gets each as it comes."""
+    """The devices of every framework that can be used here; `report` is called with each."""
 
     def find(name: str) -> Devices:
         found = _ask(name)
-        tell(found)
+        report(found)
         return found
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -70,7 +70,7 @@ def _ask(name: str) -> Devices:
 def work(job: dict[str, Any], send: Send) -> None:
     """Import the framework and send {"python", "version", "devices", "several"}."""
     framework = registry.get(job["framework"])
-    facts = {"version": framework.version(), "devices": framework.devices()}
+    facts = {"version": framework.version, "devices": framework.devices()}
     send({"python": sys.executable, "several": framework.several, **facts})
 
 

@@ -1,10 +1,10 @@
-"""The framework that a run takes when nobody names one: framework = "fastest".
+"""The framework of a run that names none: framework = "fastest".
 
 The table holds what a run costs in each: seconds until its first step (import, data, compilation)
 and milliseconds of a step of the recipe with that model. It was measured on two cores with
-`lockstep train RECIPE --framework NAME --max-steps N`; of another machine only the ratios are
-asked. So a short run goes where starting is cheap, and a long one where steps are. Nothing here
-imports a framework.
+`lockstep train RECIPE --framework NAME --max-steps N`; on another machine the ratios are similar.
+So a short run takes a framework that starts quickly, a long one a framework with quick steps.
+Nothing here imports a framework.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ COSTS = {
 }
 
 
-def settled(spec: RunSpec) -> RunSpec:
+def resolve_fastest(spec: RunSpec) -> RunSpec:
     """The spec with a framework's name in the place of "fastest".
 
     >>> from lockstep import recipes
-    >>> settled(recipes.airfoil_linear(framework="jax")).framework
+    >>> resolve_fastest(recipes.airfoil_linear(framework="jax")).framework
     'jax'
     """
     return replace(spec, framework=fastest(spec)) if spec.framework == FASTEST else spec
 
 
 def fastest(spec: RunSpec) -> str:
-    """The framework, of those usable here, in which the run should end first."""
+    """The framework, of those usable here, that is predicted to end the run first."""
     if spec.model.kind not in COLUMNS:
         problem = f"is not measured for the model {spec.model.kind!r}"
         raise InputError("framework", FASTEST, problem, "Name one, such as torch or numpy.")
     usable = [n for n in environments.usable() if registry.has_style(n, spec.style)]
-    # one that is not in the table comes last, in the order of the registry
+    # frameworks that are not in the table come last, in the order of the registry
     return min(usable, key=lambda name: seconds(name, spec)) if usable else registry.names()[0]
 
 

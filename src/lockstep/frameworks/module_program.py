@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from lockstep.frameworks.eager import Log, evaluated, fetched
+from lockstep.frameworks.device_share import Share, WholeBatch, mean
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import Log, evaluated, fetched
 from lockstep.frameworks.protocol import Sums
-from lockstep.frameworks.share import Share, Whole, mean
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import make_sums, start_carry
 from lockstep.ops import Array, Ops, Snapshot, Weights
@@ -68,7 +68,7 @@ class ModuleProgram:
     ) -> None:
         self.notes, self.initial = notes, initial
         self._ops, self._task, self._spec, self._module = ops, task, spec, module
-        self._share = share or Whole(ops)
+        self._share = share or WholeBatch(ops)
         call = lambda w, x, carry: module.outputs(x, carry)  # noqa: E731
         self._sums = make_sums(ops, task, call, self._share)
         states = States(ops, task, spec, layout)

@@ -7,15 +7,17 @@ are written over is in `lockstep/ops.py`. Nothing here imports a framework.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from lockstep.contract import ContractOps
+from lockstep.errors import InputError
+
 if TYPE_CHECKING:
-    from lockstep.contract import ContractOps, Kernels
-    from lockstep.ops import Snapshot
+    from lockstep.ops import Kernels, Snapshot
     from lockstep.processes.collective import Collective
     from lockstep.processes.ranks import Rank
     from lockstep.spec import RunSpec
@@ -69,33 +71,59 @@ class Program(Protocol):
         """Sums over every example of a split, each exactly once. A host sync."""
 
 
-class Framework(Protocol):
-    """A framework as an adapter presents it. An adapter is a module with `framework = ...`."""
+def _nothing_to_show(count: int) -> None:
+    """For frameworks whose devices are copies of the arrays, or processes."""
+
+
+# (kernels, task, spec) -> the program of a run on `spec.devices` devices
+MakeProgram = Callable[[Any, "Task", "RunSpec"], Program]
+
+
+@dataclass(frozen=True)
+class Framework:
+    """A framework as its package presents it; `adapter.py` ends with `framework = Framework(...)`.
+
+    - `several`: how it has several devices on a CPU, in words.
+    - `devices()`: the devices that it sees in this process.
+    - `kernels(precision, fused=True)`: its operations on its own arrays, for our models and
+      optimizers; `fused` adds its faster equivalent implementations of model parts.
+    - `program`: makes the program of a model over these kernels.
+    - `module_program`: makes the program of the framework's own layers and optimizer (the concise
+      style), or of a person's own module.
+    - `one_device_layers`: the name of its layers, where they train on one device only.
+    - `show_devices(count)`: makes this process able to compile for `count` devices, before anything
+      is computed in it. StartedError if the framework has started with fewer.
+    - `join(rank)`: joins the other processes, once, and returns what they do together beside the
+      program; None where a program cannot run in several processes.
+    """
 
     name: str
-    several: str  # how it comes by several devices on a CPU, in words
-
-    def version(self) -> str: ...
-    def devices(self) -> list[str]: ...
-    def show_devices(self, count: int) -> None:
-        """Make this process able to compile for `count` devices, before anything is computed in it.
-
-        StartedError if the framework has started with fewer. Where devices are mere replicas, or
-        processes, there is nothing to do."""
+    version: str
+    several: str
+    devices: Callable[[], list[str]]
+    kernels: Callable[..., Kernels]
+    program: MakeProgram
+    module_program: MakeProgram
+    one_device_layers: str = ""
+    show_devices: Callable[[int], None] = _nothing_to_show
+    join: Callable[[Rank], Collective] | None = None
 
     def ops(self, precision: str) -> ContractOps:
-        """What the contract of Ops says, whole: for a person's net, and for whoever computes."""
-
-    def kernels(self, precision: str, fused: bool = True) -> Kernels:
-        """The framework's operations on its own arrays, for the models and optimizers of ours."""
+        """All of Ops, as its contract says: for a person's net."""
+        return ContractOps(self.kernels(precision))
 
     def compile(self, task: Task, spec: RunSpec) -> Program:
         """The program of a run, on `spec.devices` devices."""
+        own_layers = task.native is not None or spec.style == "concise"
+        if own_layers and self.one_device_layers:
+            refuse_several(spec, self.one_device_layers)
+        self.show_devices(spec.devices)
+        make = self.module_program if own_layers else self.program
+        return make(self.kernels(spec.precision, spec.fused), task, spec)
 
 
-@runtime_checkable
-class JoinsProcesses(Protocol):
-    """A framework whose program may run in several processes, each a part of every batch."""
-
-    def join(self, place: Rank) -> Collective:
-        """Meet the other processes, once; what they do together beside the program."""
+def refuse_several(spec: RunSpec, layers: str) -> None:
+    """Raise for a run on several devices of layers that keep their state inside."""
+    if spec.devices > 1:
+        remedy = "Use --style scratch, or --devices 1."
+        raise InputError("devices", spec.devices, f"{layers} train on one device", remedy)

@@ -1,6 +1,7 @@
-"""Which frameworks there are and which can be used here. Every subpackage is one adapter.
+"""Which frameworks there are and which can be used here.
 
-Looking a framework up imports it; listing them imports none.
+Every subpackage of `lockstep.frameworks` is one; `add` makes another package known. `get` imports
+a framework; everything else imports none.
 """
 
 from __future__ import annotations
@@ -11,28 +12,45 @@ import pkgutil
 from pathlib import Path
 from typing import Any
 
-from lockstep.errors import MissingError, unknown
+from lockstep.errors import InputError, MissingError, unknown
+from lockstep.extensions import Registry
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
 from lockstep.models.model import Model
 from lockstep.processes import threads
 
+PACKAGES: Registry[str] = Registry("framework")  # dotted names
+for _found in pkgutil.iter_modules([str(Path(__file__).parent)]):
+    if _found.ispkg:
+        PACKAGES.add(_found.name, f"{__package__}.{_found.name}")
+
+
+def add(name: str, package: str) -> None:
+    """Make a framework of your own known, as `framework = "NAME"`.
+
+    `package` is the dotted name of a package with the files that `lockstep.frameworks` describes:
+    adapter.py at least. If the framework is not imported under `name`, the package's __init__.py
+    says `IMPORTS = "..."`.
+    """
+    if PACKAGES.get(name, package) != package:
+        raise InputError("framework", name, "is taken", "Choose another name.")
+    PACKAGES.add(name, package)
+
 
 def names() -> list[str]:
-    """Every framework with an adapter, the oracle first.
+    """Every framework, the oracle first.
 
     >>> names()[0]
     'numpy'
     """
-    found = [m.name for m in pkgutil.iter_modules([str(Path(__file__).parent)]) if m.ispkg]
-    return sorted(found, key=lambda name: (name != "numpy", name != "torch", name))
+    return sorted(PACKAGES, key=lambda name: (name != "numpy", name != "torch", name))
 
 
 def is_installed(name: str) -> bool:
-    """Whether the framework's own package is on this machine (an adapter has the same name)."""
-    if name not in names():  # a dotted name would be imported to be found
+    """Whether what the framework imports is on this machine."""
+    if name not in PACKAGES:  # a dotted name would be imported to be found
         return False
-    found = importlib.util.find_spec(name)
+    found = importlib.util.find_spec(_declared(name, "IMPORTS", name))
     return found is not None and found.origin is not None  # a mere folder of that name has none
 
 
@@ -42,13 +60,15 @@ def installed() -> list[str]:
 
 
 def check_known(name: str) -> None:
-    """Raise unless there is an adapter of that name."""
-    if name not in names():
+    """Raise unless there is a framework of that name."""
+    if name not in PACKAGES:
         raise unknown("framework", name, [*names(), "fastest"])
 
 
 def how_to_get(name: str) -> str:
     """What a person can do who lacks a framework."""
+    if not PACKAGES[name].startswith(f"{__package__}."):
+        return f"Install {_declared(name, 'IMPORTS', name)}, which it imports."
     return (
         f"Install it with: pip install 'lockstep-train[{name}]', "
         f"or give it an environment of its own: lockstep env create {name}"
@@ -87,32 +107,38 @@ def newest_python(name: str) -> tuple[int, int] | None:
 
 
 def _declared(name: str, what: str, default: Any) -> Any:
-    """What an adapter's package says of its framework without importing it."""
+    """What a framework's package says of it without importing it."""
     check_known(name)
-    return getattr(importlib.import_module(f"lockstep.frameworks.{name}"), what, default)
+    return getattr(importlib.import_module(PACKAGES[name]), what, default)
 
 
 def layout(name: str, model: Model) -> Layout:
     """How a framework's own layers keep a model's arrays; the framework is not imported.
 
-    NumPy has no layers: its layout is the canonical one.
+    One without layers, such as NumPy, has the canonical layout.
 
     >>> from lockstep import models, spec
     >>> [e.native for e in layout("torch", models.build(spec.Linear(), (5,), 1)).entries]
     ['1.weight', '1.bias']
     """
     check_known(name)
-    if name == "numpy":
-        return Layout()
-    found: Layout = importlib.import_module(f"lockstep.frameworks.{name}.layout").layout(model)
-    return found
+    module = _module(name, "layout")
+    return module.layout(model) if module else Layout()
 
 
 def get(name: str) -> Framework:
-    """The adapter of a framework, imported now."""
+    """A framework, imported now."""
     check_known(name)
     if not is_installed(name):
         raise MissingError(f"framework = {name!r}: is not installed", how_to_get(name))
-    threads.spin_briefly(name)
-    adapter: Framework = importlib.import_module(f"lockstep.frameworks.{name}.adapter").framework
-    return adapter
+    threads.spin_briefly(_declared(name, "IMPORTS", name))
+    _module(name, "startup")  # first: what must be set before the framework is imported
+    adapter: Any = _module(name, "adapter")
+    found: Framework = adapter.framework
+    return found
+
+
+def _module(name: str, file: str) -> Any:
+    """A module of a framework's package, None if the package has no such file."""
+    path = f"{PACKAGES[name]}.{file}"
+    return importlib.import_module(path) if importlib.util.find_spec(path) else None

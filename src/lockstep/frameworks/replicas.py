@@ -1,5 +1,4 @@
-"""Several devices in one process, each with a replica of the state, for frameworks that hold them
-side by side.
+"""Several devices in one process, each with a replica of the state.
 
 Each device computes the gradient of its rows of a batch. Parameter i is summed on device i mod k,
 so that the work is shared, in the order of the devices, so that repeated runs are equal bit for
@@ -13,10 +12,23 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from lockstep import optimizers
-from lockstep.frameworks.share import Part, Whole
-from lockstep.frameworks.step import Call, Step, Update, make_gradient, make_sums, rule_update
-from lockstep.ops import Array, Ops, Weights
+from lockstep.frameworks.device_share import Part, WholeBatch
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import StepProgram
+from lockstep.frameworks.state import DeviceState, States
+from lockstep.frameworks.step import (
+    Call,
+    Step,
+    Update,
+    make_gradient,
+    make_sums,
+    rule_update,
+    zero_carry,
+)
+from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.processes.splitting import shard_slices
 
 if TYPE_CHECKING:
@@ -28,38 +40,38 @@ Gradient = Callable[..., tuple[Array, Weights, Weights]]
 # weights, grads, slots, numbers, t -> weights, slots, and the norm of the gradients
 ClippedUpdate = Callable[..., tuple[Weights, Weights, Array]]
 Sums = Callable[..., tuple[Array, Array]]  # weights, data, own rows -> sums over them
-Here = Callable[[], AbstractContextManager[Any]]
+OnDevice = Callable[[], AbstractContextManager[Any]]
+COPIES = "in one process: a copy of the arrays for each"
 
 
 @dataclass(frozen=True)
 class Replica:
-    """One device. `receive(x)` is a copy of x in its own memory, never an alias; what is made
-    within `here()` is made on it. Replicas over the same `ops` stand for devices that are not
-    there: they share the data, which is only read."""
+    """One device. `to_device(x)` is a copy of x in its own memory, never an alias; arrays made
+    within `on_device()` are made on it. Replicas with the same `ops` are copies on one device:
+    they share the data, which is only read."""
 
     ops: Ops
-    receive: Callable[[Array], Array]
+    to_device: Callable[[Array], Array]
     gradient: Gradient
     update: ClippedUpdate
     sums: Sums
-    here: Here = nullcontext
+    on_device: OnDevice = nullcontext
 
 
 def make_replica(
     ops: Ops,
     task: Task,
     spec: RunSpec,
-    receive: Callable[[Array], Array],
+    to_device: Callable[[Array], Array],
     *,
-    here: Here = nullcontext,
+    on_device: OnDevice = nullcontext,
     call: Call | None = None,
     evaluation: Call | None = None,
     update: Update | None = None,
     sums: Sums | None = None,
 ) -> Replica:
     """A device that computes over `ops`: the task's model and optimizer unless others are given."""
-    share = Whole(ops)  # of its own rows
-    gradient = make_gradient(ops, task, call, share)
+    gradient = make_gradient(ops, task, call, WholeBatch(ops))
 
     def own_gradient(
         w: Weights, carry: Weights, data: Weights, rows: Array, count: int
@@ -68,11 +80,11 @@ def make_replica(
 
     return Replica(
         ops,
-        receive,
+        to_device,
         own_gradient,
         clipped_update(ops, spec, update or rule_update(ops, spec)),
         sums or make_sums(ops, task, evaluation or call),
-        here,
+        on_device,
     )
 
 
@@ -88,6 +100,9 @@ def clipped_update(ops: Ops, spec: RunSpec, update: Update) -> ClippedUpdate:
     return clipped
 
 
+# --- a step and an evaluation on all of them ------------------------------------------------------
+
+
 def make_replicated_step(replicas: Sequence[Replica]) -> Step:
     """The step of step.py over tuples, with one entry for each device."""
 
@@ -101,17 +116,17 @@ def make_replicated_step(replicas: Sequence[Replica]) -> Step:
         t: Any,
     ) -> Any:
         after, losses, grads = list(carry), {}, {}
-        for i, own in _own_rows(replicas, rows).items():
-            with replicas[i].here():
+        for i, own in _split_rows(replicas, rows).items():
+            with replicas[i].on_device():
                 found = replicas[i].gradient(weights[i], carry[i], data[i], own, rows.shape[0])
             losses[i], after[i], grads[i] = found
-        summed = _exchanged(replicas, grads)
+        summed = _summed_gradients(replicas, grads)
         updated = []
         for i, replica in enumerate(replicas):
-            with replica.here():
+            with replica.on_device():
                 updated.append(replica.update(weights[i], summed[i], slots[i], numbers, t))
         new_weights, new_slots, norms = zip(*updated, strict=True)
-        return new_weights, new_slots, tuple(after), _total(replicas, 0, losses), norms[0]
+        return new_weights, new_slots, tuple(after), _sum_on(replicas, 0, losses), norms[0]
 
     return step
 
@@ -123,38 +138,118 @@ def make_replicated_sums(replicas: Sequence[Replica]) -> Sums:
         weights: tuple[Weights, ...], data: tuple[Weights, ...], rows: Array
     ) -> tuple[Array, Array]:
         losses, corrects = {}, {}
-        for i, own in _own_rows(replicas, rows).items():
-            with replicas[i].here():
+        for i, own in _split_rows(replicas, rows).items():
+            with replicas[i].on_device():
                 losses[i], corrects[i] = replicas[i].sums(weights[i], data[i], own)
-        return _total(replicas, 0, losses), _total(replicas, 0, corrects)
+        return _sum_on(replicas, 0, losses), _sum_on(replicas, 0, corrects)
 
     return sums
 
 
-def _own_rows(replicas: Sequence[Replica], rows: Array) -> dict[int, Array]:
+def _split_rows(replicas: Sequence[Replica], rows: Array) -> dict[int, Array]:
     """The rows of every device that has some."""
     found = {}
     for i, part in enumerate(shard_slices(rows.shape[0], len(replicas))):
         if part.stop > part.start:
-            with replicas[i].here():
-                found[i] = replicas[i].receive(rows[part])
+            with replicas[i].on_device():
+                found[i] = replicas[i].to_device(rows[part])
     return found
 
 
-def _exchanged(replicas: Sequence[Replica], grads: Mapping[int, Weights]) -> list[Weights]:
+def _summed_gradients(replicas: Sequence[Replica], grads: Mapping[int, Weights]) -> list[Weights]:
     """Each device's own copy of the gradients summed over all devices."""
     copies: list[Weights] = [{} for _ in replicas]
     for number, name in enumerate(next(iter(grads.values()))):
         home = number % len(replicas)
-        total = _total(replicas, home, {i: own[name] for i, own in grads.items()})
+        total = _sum_on(replicas, home, {i: own[name] for i, own in grads.items()})
         for i, replica in enumerate(replicas):
-            with replica.here():
-                copies[i][name] = total if i == home else replica.receive(total)
+            with replica.on_device():
+                copies[i][name] = total if i == home else replica.to_device(total)
     return copies
 
 
-def _total(replicas: Sequence[Replica], home: int, values: Mapping[int, Array]) -> Array:
+def _sum_on(replicas: Sequence[Replica], home: int, values: Mapping[int, Array]) -> Array:
     """The sum of what the devices have, on one of them, in the order of the devices."""
-    with replicas[home].here():
-        own = [v if i == home else replicas[home].receive(v) for i, v in values.items()]
+    with replicas[home].on_device():
+        own = [v if i == home else replicas[home].to_device(v) for i, v in values.items()]
         return sum(own[1:], own[0])
+
+
+# --- their state and their program ----------------------------------------------------------------
+
+
+class ReplicatedStates:
+    """The state as tuples: whole weights and slots on each device, and the carried state of the
+    device's own rows, none where there are no rows."""
+
+    def __init__(
+        self, replicas: Sequence[Replica], task: Task, spec: RunSpec, layout: Layout | None = None
+    ) -> None:
+        self._replicas, self._task = replicas, task
+        self._states = [
+            States(replica.ops, task, spec, layout, to_device=_numpy_to_device(replica))
+            for replica in replicas
+        ]
+        self._parts = shard_slices(spec.batch_size, len(replicas))
+
+    def load(self, snapshot: Snapshot) -> DeviceState:
+        loaded = []
+        for replica, states, part in zip(self._replicas, self._states, self._parts, strict=True):
+            with replica.on_device():
+                state = states.load(snapshot)
+                own = {n: h[part] for n, h in state.carry.items()} if part.stop > part.start else {}
+                loaded.append(state._replace(carry=own))
+        return DeviceState(*zip(*loaded, strict=True))
+
+    def dump(self, state: DeviceState) -> Snapshot:
+        first = self._states[0].dump(DeviceState(state.weights[0], state.slots[0], {}))
+        parts = [s.canonical(c) for s, c in zip(self._states, state.carry, strict=True) if c]
+        names = parts[0] if parts else ()
+        carry = {name: np.concatenate([own[name] for own in parts]) for name in names}
+        return Snapshot(first.weights, first.slots, carry)
+
+    def restart_carry(self, state: DeviceState) -> DeviceState:
+        carry = []
+        for replica, part in zip(self._replicas, self._parts, strict=True):
+            with replica.on_device():
+                size = part.stop - part.start
+                carry.append(zero_carry(replica.ops, self._task, size) if size else {})
+        return state._replace(carry=tuple(carry))
+
+    def data(self) -> dict[str, tuple[Weights, ...]]:
+        loaded: dict[int, dict[str, Weights]] = {}  # replicas over one Ops read the same data
+        for replica, states in zip(self._replicas, self._states, strict=True):
+            if id(replica.ops) not in loaded:
+                with replica.on_device():
+                    loaded[id(replica.ops)] = states.data()
+        own = [loaded[id(replica.ops)] for replica in self._replicas]
+        return {split: tuple(data[split] for data in own) for split in self._task.splits}
+
+
+def _numpy_to_device(replica: Replica) -> Callable[[np.ndarray], Array]:
+    return lambda value: replica.to_device(replica.ops.asarray(value))
+
+
+def replicated_program(
+    replicas: Sequence[Replica], task: Task, spec: RunSpec, notes: tuple[str, ...]
+) -> StepProgram:
+    """The program of the task's own model on these devices, step by step."""
+    return StepProgram(
+        replicas[0].ops,
+        task,
+        spec,
+        step=make_replicated_step(replicas),
+        sums=make_replicated_sums(replicas),
+        states=ReplicatedStates(replicas, task, spec),
+        notes=notes,
+    )
+
+
+def copies_program(
+    replica: Replica, task: Task, spec: RunSpec, notes: tuple[str, ...]
+) -> StepProgram:
+    """The program for frameworks that have no second device: a copy of the state for each, in the
+    same memory, computed one after the other. It shows what several devices compute, not how fast.
+    """
+    note = f"{spec.devices} devices {COPIES}, computed in turn"
+    return replicated_program([replica] * spec.devices, task, spec, (*notes, note))

@@ -1,4 +1,4 @@
-"""A run's state as a framework holds it, and the way to canonical arrays and back."""
+"""A run's state in a framework's own arrays, converted from and to canonical arrays."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 
-Held = Any  # Weights; where a program keeps several devices apart, a tuple of them, one for each
-Hold = Callable[[np.ndarray], Array]
+PerDevice = Any  # Weights; where a program has a replica for each device, a tuple of Weights
+ToDevice = Callable[[np.ndarray], Array]
 
 
 class DeviceState(NamedTuple):
     """Weights, optimizer slots and carried state as the framework's own arrays."""
 
-    weights: Held
-    slots: Held
-    carry: Held
+    weights: PerDevice
+    slots: PerDevice
+    carry: PerDevice
 
 
-class StateKeeper(Protocol):
-    """What a program needs to hold its state and its data."""
+class StateStore(Protocol):
+    """Where a program's state and data are: on one device, or on several."""
 
     def load(self, snapshot: Snapshot) -> DeviceState: ...
     def dump(self, state: DeviceState) -> Snapshot: ...
     def restart_carry(self, state: DeviceState) -> DeviceState: ...
-    def data(self) -> dict[str, Held]:
+    def data(self) -> dict[str, PerDevice]:
         """Every split's arrays as the framework's own, put there once."""
 
 
 class States:
     """The state on one device, in arrays of the given layout.
 
-    `hold` makes an array of the framework's from one of NumPy's, and `hold_data` one that is only
-    read: that of the Ops unless given.
+    `to_device` makes the framework's array from one of NumPy's, `data_to_device` one that is only
+    read; both are `ops.asarray` unless given.
     """
 
     def __init__(
@@ -51,18 +51,19 @@ class States:
         spec: RunSpec,
         layout: Layout | None = None,
         *,
-        hold: Hold | None = None,
-        hold_data: Hold | None = None,
+        to_device: ToDevice | None = None,
+        data_to_device: ToDevice | None = None,
     ) -> None:
         self._ops, self._task, self._spec = ops, task, spec
         self._layout = layout or Layout()
-        self._hold, self._hold_data = hold or ops.asarray, hold_data or ops.asarray
+        self._to_device = to_device or ops.asarray
+        self._data_to_device = data_to_device or ops.asarray
 
     def load(self, snapshot: Snapshot) -> DeviceState:
         full = self._task.complete(snapshot, self._spec)
         weights = self._layout.to_native(full.weights)
         slots = self._layout.slots_to_native(full.slots)
-        return DeviceState(*(self._held(group) for group in (weights, slots, full.carry)))
+        return DeviceState(*(self._on_device(group) for group in (weights, slots, full.carry)))
 
     def dump(self, state: DeviceState) -> Snapshot:
         weights, slots, carry = (self.canonical(group) for group in state)
@@ -71,17 +72,17 @@ class States:
 
     def restart_carry(self, state: DeviceState) -> DeviceState:
         shapes = self._task.model.carry_shapes(self._spec.batch_size)
-        return state._replace(carry=self._held({n: np.zeros(s) for n, s in shapes.items()}))
+        return state._replace(carry=self._on_device({n: np.zeros(s) for n, s in shapes.items()}))
 
     def data(self) -> dict[str, Weights]:
         return {
-            split: {name: self._hold_data(value) for name, value in arrays.items()}
+            split: {name: self._data_to_device(value) for name, value in arrays.items()}
             for split, arrays in self._task.splits.items()
         }
 
-    def canonical(self, held: Weights) -> Arrays:
+    def canonical(self, arrays: Weights) -> Arrays:
         """Copies in NumPy."""
-        return {name: np.array(self._ops.to_numpy(value)) for name, value in held.items()}
+        return {name: np.array(self._ops.to_numpy(value)) for name, value in arrays.items()}
 
-    def _held(self, arrays: Arrays) -> Weights:
-        return {name: self._hold(value) for name, value in arrays.items()}
+    def _on_device(self, arrays: Arrays) -> Weights:
+        return {name: self._to_device(value) for name, value in arrays.items()}

@@ -1,6 +1,6 @@
 """One training step and one evaluation as pure functions over Ops, built from a task and a spec.
 
-Adapters loop over them, or compile them; none writes its own.
+Adapters call them or compile them; no adapter has a step of its own.
 """
 
 from __future__ import annotations
@@ -9,18 +9,16 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
-from lockstep.frameworks.share import Whole, mean
-from lockstep.ops import Snapshot
+from lockstep.frameworks.device_share import Part, Share, WholeBatch, mean
+from lockstep.ops import Array, Ops, Snapshot, Weights
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.share import Part, Share
-    from lockstep.ops import Array, Ops, Weights
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
-Step = Callable[..., tuple["Weights", "Weights", "Weights", "Array", "Array"]]
-Call = Callable[["Weights", "Array", "Weights"], tuple["Array", "Weights"]]  # w, x, carry
-Update = Callable[..., tuple["Weights", "Weights"]]  # w, grads, slots, numbers, t
+Step = Callable[..., tuple[Weights, Weights, Weights, Array, Array]]
+Call = Callable[[Weights, Array, Weights], tuple[Array, Weights]]  # w, x, carry
+Update = Callable[..., tuple[Weights, Weights]]  # w, grads, slots, numbers, t
 
 
 def make_step(
@@ -34,10 +32,10 @@ def make_step(
     """step(weights, slots, carry, data, rows, numbers, t) -> weights, slots, carry, loss, norm.
 
     `call` is the model (the task's own unless given), `update` the optimizer (the rules over Ops
-    unless given), `share` this device's among several. `t` is the step's number, for those who
-    count themselves.
+    unless given), `share` this device's share among several. `t` is the step's number, for
+    optimizers that count steps.
     """
-    share = share or Whole(ops)
+    share = share or WholeBatch(ops)
     update = update or rule_update(ops, spec)
     gradient = make_gradient(ops, task, call, share)
 
@@ -87,7 +85,7 @@ def make_sums(
     ops: Ops, task: Task, call: Call | None = None, share: Share | None = None
 ) -> Callable[..., tuple[Array, Array]]:
     """sums(weights, data, rows) -> sum of losses, number correct (0 for regression), of a share."""
-    call, share = call or model_call(ops, task), share or Whole(ops)
+    call, share = call or model_call(ops, task), share or WholeBatch(ops)
 
     def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
         part = share.split(rows)

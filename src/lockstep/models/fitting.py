@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.contract.kinds import require_32_bits
+from lockstep.contract.dtypes import require_32_bits
 from lockstep.errors import InputError, LockstepError
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ def machine_facts(framework: Framework | None = None) -> dict[str, Any]:
         "time": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
     }
     if framework is not None:
-        facts |= {"framework": framework.name, "version": framework.version()}
+        facts |= {"framework": framework.name, "version": framework.version}
         facts["devices"] = framework.devices()
         facts |= threads.facts()
     return facts

@@ -22,9 +22,9 @@ import numpy as np
 from lockstep.errors import InputError
 from lockstep.files import DiskError
 from lockstep.frameworks import registry
-from lockstep.frameworks.fastest import settled
+from lockstep.frameworks.fastest import resolve_fastest
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.frameworks.protocol import JoinsProcesses, Program
+from lockstep.frameworks.protocol import Program
 from lockstep.ops import Snapshot
 from lockstep.processes import ranks, threads
 from lockstep.processes.child import WaitedError
@@ -91,7 +91,7 @@ def train(
     its own (always with `launch` "processes"): both are out of reach of callbacks. When torchrun
     has restarted its processes, the run that `out` holds is continued.
     """
-    spec = settled(spec)
+    spec = resolve_fastest(spec)
     place = ranks.current()
     folder = Path(out) if out is not None and (spec.devices == 1 or ranks.is_first()) else None
     if folder is not None and place is not None and place.restarts and holds_run(folder):
@@ -120,7 +120,7 @@ def resume(
     damaged is skipped for the one before, with an event that says so; with `strict` it is an error.
     """
     directory = find(run)
-    spec = settled(spec or directory.spec)
+    spec = resolve_fastest(spec or directory.spec)
     registry.check_known(spec.framework)
     directory.refuse_other(spec)
     own = own or load_own(directory.path, spec)
@@ -221,7 +221,7 @@ def join_processes(spec: RunSpec) -> Collective:
     if place.world_size != spec.devices:
         problem = f"there are {place.world_size} processes (WORLD_SIZE)"
         raise InputError("devices", spec.devices, problem, f"Give --devices {place.world_size}.")
-    if not isinstance(framework, JoinsProcesses):
+    if framework.join is None:
         problem, remedy = "cannot be one of several processes", "Use torch or jax."
         raise InputError("framework", spec.framework, problem, remedy)
     return framework.join(place)

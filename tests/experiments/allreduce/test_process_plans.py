@@ -27,7 +27,7 @@ WORK = """
 import hashlib
 from pathlib import Path
 import numpy as np
-from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.frameworks.torch.devices import EngineCollective
 from lockstep.experiments.allreduce import process_plans as processes
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 

@@ -17,7 +17,7 @@ import torch.distributed as dist
 from lockstep.experiments.allreduce.algorithms import Algorithm
 from lockstep.experiments.allreduce.local_plans import add_in_order
 from lockstep.experiments.allreduce.transfers import Arrival, Transfer, arrivals
-from lockstep.frameworks.torch.group import ProcessGroup, flat, join_group
+from lockstep.frameworks.torch.devices import ProcessGroup, flat, join_group
 from lockstep.processes.collective import Buffers
 from lockstep.processes.ranks import Rank
 

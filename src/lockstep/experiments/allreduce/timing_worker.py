@@ -13,7 +13,7 @@ from lockstep.experiments.allreduce import process_plans as processes
 from lockstep.experiments.allreduce.cost import PROBES
 from lockstep.experiments.allreduce.shared_plans import SharedBuffers, SharedPlanCollective
 from lockstep.experiments.allreduce.timing import check_sum, initial_values, plan_of, turns
-from lockstep.frameworks.torch.group import EngineCollective
+from lockstep.frameworks.torch.devices import EngineCollective
 from lockstep.processes.child import Send, serve
 
 Planned = processes.PlanCollective | SharedPlanCollective

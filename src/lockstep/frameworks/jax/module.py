@@ -11,12 +11,12 @@ import numpy as np
 from flax import errors, linen, nnx, traverse_util
 
 from lockstep.errors import InputError
-from lockstep.frameworks.compiled import CompiledProgram
 from lockstep.frameworks.jax import concise
 from lockstep.frameworks.jax.layout import layout
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import LoopProgram
 from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Snapshot, Weights
@@ -33,7 +33,7 @@ class _Module:
     initial: Callable[[], Snapshot]
 
 
-def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> CompiledProgram:
+def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> LoopProgram:
     """The program of the task's own module, or of the concise form of its model."""
     module = _native(ops, task, spec) if task.native is not None else _concise(task, spec)
     return jax_program(

@@ -10,10 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from lockstep.frameworks.jax.convolution import fused_conv_avg_pool, fused_conv_max_pool
+from lockstep.frameworks.jax.fused import PARTS
 from lockstep.ops import Array, Weights
-
-FUSED = {"conv_max_pool": fused_conv_max_pool, "conv_avg_pool": fused_conv_avg_pool}
 
 
 class JaxOps:
@@ -21,7 +19,7 @@ class JaxOps:
 
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
-        self.fused: Mapping[str, Callable[..., Any]] = FUSED if fused else {}
+        self.fused: Mapping[str, Callable[..., Any]] = PARTS if fused else {}
         self.dtype = jnp.dtype(precision)
 
     # --- in and out

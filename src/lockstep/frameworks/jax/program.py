@@ -9,10 +9,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from lockstep.frameworks.compiled import CompiledProgram, Loop
-from lockstep.frameworks.jax.mesh import AXIS, DeviceMesh, MeshShare
+from lockstep.frameworks.jax.devices import AXIS, DeviceMesh, MeshShare
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import Loop, LoopProgram
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import Call, Update, make_step, make_sums
 from lockstep.ops import Array, Snapshot, Weights
@@ -32,7 +32,7 @@ def jax_program(
     update: Update | None = None,
     layout: Layout | None = None,
     notes: tuple[str, ...] = (),
-) -> CompiledProgram:
+) -> LoopProgram:
     """The step and sums of frameworks/step.py compiled over blocks of rows."""
     mesh = DeviceMesh(spec.devices) if spec.devices > 1 else None
     share = MeshShare(ops, spec.devices, spec.batch_size) if mesh else None
@@ -47,7 +47,7 @@ def jax_program(
         found: tuple[Array, Array] = lax.map(lambda own: sums(w, data, own), rows)
         return lax.psum(found, AXIS) if mesh else found
 
-    return CompiledProgram(
+    return LoopProgram(
         ops,
         task,
         spec,

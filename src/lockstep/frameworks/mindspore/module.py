@@ -16,8 +16,8 @@ from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.mindspore import concise
 from lockstep.frameworks.mindspore.arrays import Array
-from lockstep.frameworks.mindspore.gradients import value_and_grad
 from lockstep.frameworks.mindspore.layout import layout
+from lockstep.frameworks.mindspore.ops import MindSporeOps, value_and_grad
 from lockstep.frameworks.mindspore.updates import OwnOptimizer, RuleOptimizer, assign, copies
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.step import initial_snapshot
@@ -25,7 +25,6 @@ from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.mindspore.ops import MindSporeOps
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 

@@ -1,29 +1,33 @@
-"""Ops over MindSpore: kernels.py on the arrays of arrays.py, written down if a recording is on."""
+"""Ops over MindSpore: kernels.py on the arrays of arrays.py; a recording notes each operation."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter, itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import mindspore as ms
 import numpy as np
 from mindspore import Tensor
 
 from lockstep.frameworks.mindspore.arrays import Array, mapped
-from lockstep.frameworks.mindspore.gradients import value_and_grad
 from lockstep.frameworks.mindspore.kernels import Kernels, kernels
 from lockstep.frameworks.mindspore.recording import Recording, listed
 from lockstep.ops import Weights
 
 
-class MindSporeOps(Kernels):
-    """MindSpore on the CPU. Whatever is done runs at once, recorded or not."""
+class MindSporeOps:
+    """MindSpore on the CPU. Every operation runs at once, recorded or not. The functions of Kernels
+    are added below as methods."""
 
     fused: Mapping[str, Callable[..., Any]] = {}
 
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Array]: ...
+
     def __init__(self, precision: str, recording: Recording | None = None) -> None:
-        super().__init__(precision)
+        self.precision, self.dtype = precision, getattr(ms, precision)
         self._kernels = kernels(precision)
         self._recording = recording
         if recording is not None:
@@ -112,6 +116,34 @@ class MindSporeOps(Kernels):
             return mapped(lambda a: Array(self, a.tensor, recording.new_name()), tree)
 
         return with_gradient
+
+
+def value_and_grad(
+    scalar: Callable[..., ms.Tensor], positions: tuple[int, ...] | None, weights: Any = None
+) -> Callable[..., tuple[ms.Tensor, Any]]:
+    """ms.value_and_grad; what `scalar` raises is raised when MindSpore has ended.
+
+    An exception inside ms.value_and_grad leaves MindSpore recording: every graph that the process
+    runs later is differentiated too, and some of them fail because of it.
+    """
+    failed: list[Exception] = []
+
+    def guarded(*tensors: ms.Tensor) -> ms.Tensor:
+        try:
+            return scalar(*tensors)
+        except Exception as error:
+            failed.append(error)
+            return ms.Tensor(0.0)
+
+    gradient = ms.value_and_grad(guarded, positions, weights)
+
+    def call(*tensors: ms.Tensor) -> tuple[ms.Tensor, Any]:
+        value, grads = gradient(*tensors)
+        if failed:
+            raise failed[0]
+        return value, grads
+
+    return call
 
 
 def _over_arrays(name: str, kernel: Callable[..., Any]) -> Callable[..., Array]:

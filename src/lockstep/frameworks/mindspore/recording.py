@@ -20,7 +20,7 @@ _compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
 
 class Recording:
-    """The lines so far, and what those names stand for that no line assigns."""
+    """The lines so far, and the values of those names that no line assigns."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []

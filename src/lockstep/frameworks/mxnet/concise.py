@@ -6,8 +6,10 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
+import mxnet as mx
+from mxnet import gluon, npx
+
 from lockstep.errors import InputError
-from lockstep.frameworks.mxnet.quiet import gluon, mx, npx
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel

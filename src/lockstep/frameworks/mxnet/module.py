@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import mxnet as mx
 import numpy as np
+from mxnet import autograd, gluon
 
 from lockstep.errors import InputError
 from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
@@ -15,7 +17,6 @@ from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.mxnet import concise
 from lockstep.frameworks.mxnet.layout import layout
-from lockstep.frameworks.mxnet.quiet import autograd, gluon, mx
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Snapshot, Weights

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import mxnet as mx
 import numpy as np
+from mxnet import autograd, npx
 
-from lockstep.frameworks.mxnet.gru import fused_symbol_gru, unstacked
-from lockstep.frameworks.mxnet.operators import use_numpy_operators
-from lockstep.frameworks.mxnet.quiet import autograd, mx, npx
+from lockstep.frameworks.mxnet.arrays import use_numpy_operators
+from lockstep.frameworks.mxnet.fused import PARTS, unstacked
 from lockstep.frameworks.mxnet.recording import Recording, compile_function
 from lockstep.ops import Array, Weights
 from lockstep.trees import detached
-
-FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 
 
 class MxnetOps:
@@ -31,7 +30,7 @@ class MxnetOps:
         use_numpy_operators()
         self.precision = precision
         self.dtype = np.dtype(precision)
-        self.fused = FUSED if fused else {}
+        self.fused: Mapping[str, Callable[..., Any]] = PARTS if fused else {}
         self.device = device or mx.cpu(0)
         self.compiled = compiled
         self.recording: Recording | None = None  # of a function that is being compiled

@@ -1,15 +1,19 @@
-"""Functions compiled by recording them: MXNet's tape of one call, as a graph that runs as one."""
+"""Functions compiled by recording them: MXNet's record of one call becomes one graph."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from lockstep.frameworks.mxnet.quiet import autograd, mx
-from lockstep.ops import Array
+import mxnet as mx
+from mxnet import autograd
+
+from lockstep.frameworks.step import Update, rule_update
+from lockstep.ops import Array, Weights
 
 if TYPE_CHECKING:
     from lockstep.frameworks.mxnet.ops import MxnetOps
+    from lockstep.spec import RunSpec
 
 Function = Callable[..., Any]
 # memory is planned once for the shapes that were recorded
@@ -43,6 +47,22 @@ def compile_function(ops: MxnetOps, function: Function) -> Function:
         return graphs[shapes](arrays)
 
     return run
+
+
+def compiled_update(ops: MxnetOps, spec: RunSpec) -> Update:
+    """The optimizer's rule as one graph."""
+    rule = rule_update(ops, spec)
+    run = compile_function(ops, lambda w, grads, slots, numbers: rule(w, grads, slots, numbers, 0))
+
+    def update(
+        w: Weights, grads: Weights, slots: Weights, numbers: list[float], t: Any
+    ) -> tuple[Weights, Weights]:
+        # asarray would wait for the steps under way
+        arrays = [mx.np.full((), n, dtype=ops.dtype, ctx=ops.device) for n in numbers]
+        new: tuple[Weights, Weights] = run(w, grads, slots, arrays)
+        return new
+
+    return update
 
 
 def _recorded(ops: MxnetOps, function: Function, arguments: Any, arrays: list[Array]) -> Function:

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import paddle
+from paddle import Tensor
+from paddle.nn import Layer
 
 from lockstep.errors import InputError
-from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
 from lockstep.models import Model
 from lockstep.models.feedforward import LinearNet, MLPNet
 from lockstep.models.lenet import LeNetModel

@@ -8,6 +8,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import paddle
+from paddle import Tensor
+from paddle.nn import Layer
 
 from lockstep.errors import InputError
 from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
@@ -15,7 +18,6 @@ from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.module_program import ModuleProgram
 from lockstep.frameworks.paddle import concise
 from lockstep.frameworks.paddle.layout import layout
-from lockstep.frameworks.paddle.quiet import Layer, Tensor, paddle
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights

@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import paddle
+from paddle import Tensor
 
-from lockstep.frameworks.paddle.gru import fused_symbol_gru
-from lockstep.frameworks.paddle.quiet import Tensor, paddle
+from lockstep.frameworks.paddle.fused import PARTS
 from lockstep.ops import Array, Weights
 from lockstep.trees import detached
 
 F = paddle.nn.functional
-FUSED: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
 
 
 class PaddleOps:
@@ -23,7 +23,7 @@ class PaddleOps:
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
         self.dtype = getattr(paddle, precision)
-        self.fused = FUSED if fused else {}
+        self.fused: Mapping[str, Callable[..., Any]] = PARTS if fused else {}
 
     # --- in and out
     def asarray(self, value: Any) -> Tensor:

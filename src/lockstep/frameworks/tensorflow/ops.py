@@ -8,14 +8,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from lockstep.frameworks.tensorflow.convolution import fused_conv_max_pool
-from lockstep.frameworks.tensorflow.gru import fused_symbol_gru
+from lockstep.frameworks.tensorflow.fused import PARTS
 from lockstep.ops import Array, Weights
-
-FUSED: Mapping[str, Callable[..., Any]] = {
-    "symbol_gru": fused_symbol_gru,
-    "conv_max_pool": fused_conv_max_pool,
-}
 
 
 class TensorFlowOps:
@@ -24,7 +18,7 @@ class TensorFlowOps:
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
         self.dtype = tf.as_dtype(precision)
-        self.fused = FUSED if fused else {}
+        self.fused: Mapping[str, Callable[..., Any]] = PARTS if fused else {}
 
     # --- in and out
     def asarray(self, value: Any) -> Array:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import tensorflow as tf
 
-from lockstep.frameworks.compiled import CompiledProgram, Loop
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import Loop, LoopProgram
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import Call, Update, make_step, make_sums
-from lockstep.frameworks.tensorflow.logical import logical_program, logical_replicas
+from lockstep.frameworks.tensorflow.devices import logical_program, logical_replicas
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.ops import Array, Arrays, Snapshot, Weights
 
@@ -61,7 +61,7 @@ def tensorflow_program(
         sums: tuple[Array, Array] = evaluate.get_concrete_function(*arguments)(*arguments)
         return sums
 
-    return CompiledProgram(
+    return LoopProgram(
         ops,
         task,
         spec,

@@ -6,70 +6,58 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from lockstep.contract import ContractOps
-from lockstep.frameworks import linear_sgd
-from lockstep.frameworks.eager import EagerProgram
-from lockstep.frameworks.protocol import Program
-from lockstep.frameworks.torch.linear_sgd import LinearSGDProgram
+from lockstep.frameworks.fused import LinearSGDProgram, fused_notes, is_linear_sgd
+from lockstep.frameworks.programs import StepProgram
+from lockstep.frameworks.protocol import Framework, Program
+from lockstep.frameworks.torch.fused.linear_sgd import TorchLinearSGD
 from lockstep.frameworks.torch.module import module_program
 from lockstep.frameworks.torch.ops import TorchOps
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.share import Share
+    from lockstep.frameworks.device_share import Share
     from lockstep.processes.collective import Collective
     from lockstep.processes.ranks import Rank
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
 
-class TorchFramework:
-    name = "torch"
-    several = "a process for each"
+def devices() -> list[str]:
+    return ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
 
-    def version(self) -> str:
-        return str(torch.__version__)
 
-    def devices(self) -> list[str]:
-        return ["cpu", *(f"cuda:{i}" for i in range(torch.cuda.device_count()))]
+def join(rank: Rank) -> Collective:
+    from lockstep.frameworks.torch.devices import join_processes
 
-    def ops(self, precision: str) -> ContractOps:
-        return ContractOps(self.kernels(precision))
+    return join_processes(rank)
 
-    def kernels(self, precision: str, fused: bool = True) -> TorchOps:
-        return TorchOps(precision, fused)
 
-    def show_devices(self, count: int) -> None:
-        """Nothing: each is a process."""
+def program(ops: TorchOps, task: Task, spec: RunSpec) -> Program:
+    if is_linear_sgd(task, spec):
+        return LinearSGDProgram(ops, task, spec, TorchLinearSGD)
+    several = (f"{spec.devices} processes",) if spec.devices > 1 else ()
+    notes = ("eager steps", *fused_notes(ops, task.model), *several)
+    return StepProgram(ops, task, spec, share=_share(ops, spec), notes=notes)
 
-    def join(self, place: Rank) -> Collective:
-        from lockstep.frameworks.torch.group import EngineCollective, join_group
-        from lockstep.processes.ranks import patience
 
-        join_group(place, patience())
-        return EngineCollective()
-
-    def compile(self, task: Task, spec: RunSpec) -> Program:
-        ops = self.kernels(spec.precision, spec.fused)
-        share = _share(ops, spec)
-        if task.native is not None or spec.style == "concise":
-            return module_program(ops, task, spec, share)
-        if spec.fused and spec.devices == 1 and linear_sgd.applies(task, spec):
-            return LinearSGDProgram(ops, task, spec)
-        return EagerProgram(ops, task, spec, share=share, notes=("eager steps", *_notes(spec)))
+def layers_program(ops: TorchOps, task: Task, spec: RunSpec) -> Program:
+    return module_program(ops, task, spec, _share(ops, spec))
 
 
 def _share(ops: TorchOps, spec: RunSpec) -> Share | None:
     if spec.devices == 1:
         return None
-    from lockstep.frameworks.torch.ranks import rank_share
+    from lockstep.frameworks.torch.devices import process_share
 
-    return rank_share(ops, spec.batch_size, spec.devices)
-
-
-def _notes(spec: RunSpec) -> tuple[str, ...]:
-    paths = {"gru": "fused gru", "lenet": "fused convolution and pooling"}
-    fused = [paths[spec.model.kind]] if spec.fused and spec.model.kind in paths else []
-    return (*fused, *([f"{spec.devices} processes"] if spec.devices > 1 else []))
+    return process_share(ops, spec.batch_size, spec.devices)
 
 
-framework = TorchFramework()
+framework = Framework(
+    name="torch",
+    version=str(torch.__version__),
+    several="a process for each",
+    devices=devices,
+    kernels=TorchOps,
+    program=program,
+    module_program=layers_program,
+    join=join,
+)

@@ -1,4 +1,4 @@
-"""Sums over processes of what a step finds, in buckets, while the step goes on."""
+"""Sums of gradients over processes, in buckets, while differentiation continues."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any, Protocol
 import torch
 import torch.distributed as dist
 
-from lockstep.frameworks.torch.group import EngineCollective
 from lockstep.ops import Weights
+from lockstep.processes.collective import Collective
 from lockstep.processes.ranks import current, patience
 from lockstep.processes.shared_memory import SharedSums, is_possible
 
@@ -23,12 +23,12 @@ LARGEST_SHARED = 32 << 20
 
 
 class Transport(Protocol):
-    """How a bucket of every process becomes their sum. All send the same ones in the same order."""
+    """How the processes sum a bucket. All send the same buckets in the same order."""
 
     name: str
 
     def send(self, number: int, values: Tensor) -> None:
-        """Give bucket `number` of this step, and go on."""
+        """Send bucket `number` of this step, without waiting."""
 
     def total(self, number: int) -> Tensor:
         """Wait for the sum over all processes."""
@@ -56,9 +56,8 @@ class SharedTransport:
 
     name = "shared memory"
 
-    def __init__(self, lengths: Sequence[int], dtype: torch.dtype) -> None:
+    def __init__(self, lengths: Sequence[int], dtype: torch.dtype, group: Collective) -> None:
         kind = str(dtype).removeprefix("torch.")
-        group = EngineCollective()
         self._sums = SharedSums(group, list(lengths), kind, patience())
 
     def send(self, number: int, values: Tensor) -> None:
@@ -68,14 +67,14 @@ class SharedTransport:
         return torch.from_numpy(self._sums.total(number))
 
 
-def choose_transport(lengths: Sequence[int], like: Tensor) -> Transport:
+def choose_transport(lengths: Sequence[int], like: Tensor, group: Collective) -> Transport:
     """Shared memory for small models in the processes of one machine, else the engine."""
     place = current()
     if place is None or place.local_world_size < place.world_size:
         return GlooTransport()
     small = 2 * place.world_size * sum(lengths) * like.element_size() <= LARGEST_SHARED
     if small and like.device.type == "cpu" and is_possible():
-        return SharedTransport(lengths, like.dtype)
+        return SharedTransport(lengths, like.dtype, group)
     return GlooTransport()
 
 
@@ -83,30 +82,30 @@ class Exchange:
     """The sums over all processes of gradients (shaped as `like`) and of a few other arrays
     (`extra`), again and again.
 
-    Gradients fill buckets from the last parameter to the first, the order in which differentiation
-    comes to them. A bucket is sent once it is full, after those before it. The first one also takes
+    Gradients fill buckets from the last parameter to the first, the order in which they are
+    computed. A bucket is sent once it is full, after those before it. The first one also has
     what is known before differentiation begins.
     """
 
-    def __init__(self, like: Weights, extra: Weights) -> None:
+    def __init__(self, like: Weights, extra: Weights, group: Collective) -> None:
         self._shapes = {name: value.shape for name, value in [*extra.items(), *like.items()]}
         first, *others = _buckets(like)
         self._buckets = [[*extra, *first], *others]
         self._of = {name: i for i, names in enumerate(self._buckets) for name in names}
         lengths = [sum(self._shapes[n].numel() for n in names) for names in self._buckets]
-        self.transport = choose_transport(lengths, next(iter(like.values())))
+        self.transport = choose_transport(lengths, next(iter(like.values())), group)
         self._like = like
         self._parts: list[dict[str, Tensor]] = []
         self._num_sent = 0
 
     def begin(self, extra: Weights) -> None:
-        """A step, with what it knows already."""
+        """Begin a step, with what it knows already."""
         self._parts = [{} for _ in self._buckets]
         self._parts[0] = dict(extra)
         self._num_sent = 0
 
     def put(self, name: str, grad: Tensor) -> None:
-        """A gradient; it may complete a bucket."""
+        """Add a gradient; it may complete a bucket."""
         self._parts[self._of[name]][name] = grad
         while self._num_sent < len(self._buckets) and self._is_full(self._num_sent):
             self._send()
@@ -123,7 +122,7 @@ class Exchange:
         self._num_sent += 1
 
     def end(self) -> Weights:
-        """All sums. A gradient that was not put, for it was not used in the loss, is zero."""
+        """All sums. A gradient that was not put, as the loss does not depend on it, is zero."""
         while self._num_sent < len(self._buckets):
             self._send()
         found: Weights = {}

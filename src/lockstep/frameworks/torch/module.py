@@ -22,7 +22,7 @@ from lockstep.ops import Snapshot, Weights
 from lockstep.optimizers import slot_names
 
 if TYPE_CHECKING:
-    from lockstep.frameworks.share import Share
+    from lockstep.frameworks.device_share import Share
     from lockstep.frameworks.torch.ops import TorchOps
     from lockstep.spec import RunSpec
     from lockstep.task import Task

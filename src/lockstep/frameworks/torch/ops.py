@@ -9,17 +9,11 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 
-from lockstep.frameworks.torch.convolution import fused_conv_avg_pool, fused_conv_max_pool
-from lockstep.frameworks.torch.gru import fused_symbol_gru
+from lockstep.frameworks.torch.fused import PARTS
 from lockstep.ops import Array, Weights
 from lockstep.trees import detached
 
 Tensor = torch.Tensor
-FUSED: Mapping[str, Callable[..., Any]] = {
-    "symbol_gru": fused_symbol_gru,
-    "conv_max_pool": fused_conv_max_pool,
-    "conv_avg_pool": fused_conv_avg_pool,
-}
 
 
 class TorchOps:
@@ -28,7 +22,7 @@ class TorchOps:
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
         self.dtype = getattr(torch, precision)
-        self.fused = FUSED if fused else {}
+        self.fused: Mapping[str, Callable[..., Any]] = PARTS if fused else {}
 
     # --- in and out
     def asarray(self, value: Any) -> Tensor:

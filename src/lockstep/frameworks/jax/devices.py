@@ -1,7 +1,7 @@
-"""Several devices in one program: the compiled loop runs on each, over its share of the rows.
+"""Several devices in one program, of this process or of several processes.
 
-Everything is whole on every device, before and after. Batches are filled up to equal shares, for
-all devices run the same code.
+The compiled loop runs on each device, over its share of the rows. Everything is whole on every
+device, before and after. Batches are filled up to equal shares, as all devices run the same code.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import numpy as np
 from jax import lax
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from lockstep.errors import StartedError
+from lockstep.errors import InputError, StartedError
+from lockstep.frameworks.device_share import Function, Part, WithGradient
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.share import Function, Part, WithGradient
 from lockstep.frameworks.state import States
 from lockstep.ops import Array, Weights
+from lockstep.processes.collective import Buffers
+from lockstep.processes.ranks import Rank, is_loopback, patience
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -28,6 +30,19 @@ if TYPE_CHECKING:
 
 AXIS = "device"
 WHOLE = PartitionSpec()
+
+
+def show_devices(count: int) -> None:
+    """Show the CPU as `count` devices, before JAX has started."""
+    there = getattr(jax.config, "jax_num_cpu_devices", -1)  # -1 unless set
+    if count <= max(there, 1) or jax.distributed.is_initialized():
+        return
+    try:
+        jax.config.update("jax_num_cpu_devices", count)
+    except RuntimeError as error:
+        there = max(len(jax.devices()), len(jax.devices("cpu")))
+        if count > there:
+            raise StartedError("jax", count, there) from error
 
 
 class DeviceMesh:
@@ -48,20 +63,20 @@ class DeviceMesh:
     def states(self, ops: JaxOps, task: Task, spec: RunSpec, layout: Layout | None) -> States:
         """States in memory of each device's own."""
 
-        def hold(value: np.ndarray) -> Array:
+        def to_devices(value: np.ndarray) -> Array:
             array = ops.to_numpy(ops.asarray(value))
             # device_put of one array lets all CPU devices share its memory
             copies = [jax.device_put(array.copy(), d) for d in self._mesh.local_devices]
             return jax.make_array_from_single_device_arrays(array.shape, self._everywhere, copies)
 
-        def hold_data(value: np.ndarray) -> Array:
+        def data_to_devices(value: np.ndarray) -> Array:
             return jax.device_put(ops.asarray(value), self._everywhere)
 
-        return States(ops, task, spec, layout, hold=hold, hold_data=hold_data)
+        return States(ops, task, spec, layout, to_device=to_devices, data_to_device=data_to_devices)
 
 
 def chosen_devices(count: int) -> list[jax.Device]:
-    """The first `count` of the accelerators, or of the CPU devices that JAX was told to show."""
+    """The first `count` of the accelerators, or of the CPU devices that JAX shows."""
     for devices in (jax.devices(), jax.devices("cpu")):
         if len(devices) >= count:
             return devices[:count]
@@ -111,3 +126,50 @@ class MeshShare:
         spare = size * self._num_devices - x.shape[0]
         filled = jnp.concatenate([x, jnp.broadcast_to(x[:1], (spare, *x.shape[1:]))])
         return lax.dynamic_slice_in_dim(filled, lax.axis_index(AXIS) * size, size)
+
+
+# --- several processes ---------------------------------------------------------------------------
+
+
+def join_processes(place: Rank) -> ProcessCollective:
+    """Join the other processes, once; what they do together beside the program."""
+    if jax.distributed.is_initialized():
+        return ProcessCollective()
+    if not place.address:
+        remedy = "Set MASTER_ADDR and MASTER_PORT, or let train start the processes."
+        raise InputError("address", place.address, "JAX needs one where the processes meet", remedy)
+    seconds = max(1, round(patience()))
+    jax.config.update("jax_num_cpu_devices", 1)  # each process is a device
+    jax.distributed.initialize(
+        place.address,
+        place.world_size,
+        place.rank,
+        initialization_timeout=seconds,
+        heartbeat_timeout_seconds=seconds,
+        coordinator_bind_address=place.address if is_loopback(place.address) else None,
+    )
+    return ProcessCollective()
+
+
+class ProcessCollective:
+    """A Collective of JAX's processes. Arrays travel as bytes: JAX would halve float64."""
+
+    def __init__(self) -> None:
+        from jax.experimental import multihost_utils  # slow to import, and seldom needed
+
+        self._hosts = multihost_utils
+        self.rank, self.world_size = jax.process_index(), jax.process_count()
+
+    def all_reduce(self, buffers: Buffers) -> Buffers:
+        return [np.sum([own.view(b.dtype) for own in self._all(b)], axis=0) for b in buffers]
+
+    def broadcast(self, buffers: Buffers, source: int = 0) -> Buffers:
+        return [self._all(b)[source].view(b.dtype).reshape(b.shape) for b in buffers]
+
+    def _all(self, buffer: np.ndarray) -> np.ndarray:
+        """Every process's bytes: (k, number of bytes)."""
+        own = np.ascontiguousarray(buffer).reshape(-1).view(np.uint8)
+        return np.ascontiguousarray(self._hosts.process_allgather(own))
+
+    def barrier(self) -> None:
+        self._hosts.sync_global_devices("lockstep")

@@ -1,39 +1,23 @@
-"""The functions of Ops over a framework's kernels."""
+"""ContractOps: the functions of Ops over a framework's kernels."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from lockstep.contract import operators
 from lockstep.contract import shape_rules as shapes
 from lockstep.contract.array import Array
-from lockstep.contract.kinds import BOOL, FLOAT, INT, checked_numpy, common, kind_of
+from lockstep.contract.dtypes import BOOL, FLOAT, INT, checked_numpy, common, kind_of
 from lockstep.errors import InputError
-from lockstep.ops import Ops, Weights
+from lockstep.ops import Kernels, Weights, added
 from lockstep.trees import mapped, mapped_leaves
 
 Axis = int | tuple[int, ...] | None
-
-
-class Kernels(Ops, Protocol):
-    """A framework's operations on its own arrays, as the contract asks for them.
-
-    Arrays have `shape` and `dtype`, the operators + - * / ** @, unary - and comparisons beside
-    arrays of the same dtype and Python's numbers of the same kind, and `x[...]` with a forward
-    slice for each axis. Axes count from 0. Layers and functions are given floats.
-    """
-
-    def whole(self, x: Any) -> Any:
-        """Whole numbers of any kind, or booleans, to the framework's dtype for whole numbers."""
-
-    def floor_divide(self, a: Any, b: Any) -> Any:
-        """Of whole numbers, towards minus infinity."""
-
-    def flip(self, x: Any, axis: int) -> Any: ...
 
 
 class ContractOps:
@@ -47,6 +31,13 @@ class ContractOps:
         self.kernels: Kernels = kernels
         self.precision = self.kernels.precision
         self._inside_net = inside_net
+
+    def __getattr__(self, name: str) -> Any:
+        """An operation that was added: `lockstep.ops.add`."""
+        function = added(name)
+        if function is None:
+            raise AttributeError(f"Ops has no {name!r}: see lockstep/ops.py")
+        return partial(function, self)
 
     def wrap(self, native: Any, kind: str | None = None) -> Array:
         """The framework's own array as one of the contract's."""

@@ -1,13 +1,14 @@
-"""Operators of mx.np arrays where MXNet's part from NumPy's, replaced for the whole process."""
+"""Operators of mx.np arrays where MXNet's differ from NumPy's, replaced for the whole process."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+import mxnet as mx
 import numpy as np
+from mxnet import npx
 
-from lockstep.frameworks.mxnet.quiet import mx, npx
 from lockstep.ops import Array
 
 COMPARISONS = {

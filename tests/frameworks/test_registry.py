@@ -25,7 +25,7 @@ def test_every_adapter_is_found_and_the_oracle_comes_first() -> None:
 def test_an_adapter_is_what_the_contract_says(name: str) -> None:
     framework = registry.get(name)
     assert framework.name == name
-    assert framework.version()[0].isdigit()
+    assert framework.version[0].isdigit()
     assert framework.devices()
     assert "cpu" in framework.devices()[0].lower()
     for precision in ("float32", "float64"):

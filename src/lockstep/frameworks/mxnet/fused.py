@@ -1,10 +1,13 @@
-"""The symbol GRU in fewer and larger operations; equal to `models.recurrent.symbol_gru`."""
+"""Faster equivalent implementations on MXNet: the symbol GRU in fewer and larger operations."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from lockstep.frameworks.mxnet.quiet import mx, npx
+import mxnet as mx
+from mxnet import npx
+
 from lockstep.ops import Array, Weights
 
 
@@ -64,3 +67,6 @@ def unstacked(x: Array) -> list[Array]:
         return [x.reshape(x.shape[1:])]
     parts = mx.nd.SliceChannel(x.as_nd_ndarray(), num_outputs=x.shape[0], axis=0, squeeze_axis=True)
     return [part.as_np_ndarray() for part in parts]
+
+
+PARTS: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}

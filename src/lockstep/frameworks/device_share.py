@@ -1,7 +1,7 @@
-"""One device's share of every batch, and how what the devices found becomes one again.
+"""One device's share of every batch, and how the results of all devices are put together.
 
-A step is written over a Share, so that it never asks how many devices there are. The state that a
-program keeps is whole on every device: weights, slots, and the carried state of the whole batch.
+A step is written over a Share, so that it does not ask how many devices there are. The state that
+a program keeps is whole on every device: weights, slots, and the carried state of the whole batch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Part:
     mask: Array | None = None
 
     def weights(self, ops: Ops) -> tuple[Array, ...]:
-        """What each row counts for in the mean over the batch: (m,), or none given if all alike."""
+        """The factor of each row in the mean over the batch: (m,); none for the whole batch."""
         size = self.rows.shape[0]
         if self.mask is not None:
             return (self.mask / self.count,)
@@ -68,13 +68,13 @@ class Share(Protocol):
         """As that of Ops, its loss and gradients summed over all devices, its carry whole."""
 
     def sum(self, loss: Array, carry: Weights, grads: Weights) -> tuple[Array, Weights, Weights]:
-        """The same of what was differentiated elsewhere."""
+        """The same of a loss and gradients that are computed already."""
 
     def total(self, sums: Sequence[float]) -> list[float]:
         """Sums on the host, over all devices."""
 
 
-class Whole:
+class WholeBatch:
     """The share of the only device: everything."""
 
     def __init__(self, ops: Ops) -> None:

@@ -1,7 +1,7 @@
 """Several devices as TensorFlow's logical devices, each with a replica.
 
-A step is one graph over all of them. It stands in no loop, for what a loop of TensorFlow's hands on
-from one step to the next is on one device.
+A step is one graph over all of them. Steps are not in a loop, as TensorFlow keeps what a loop
+carries from one step to the next on one device.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Any
 import tensorflow as tf
 
 from lockstep.errors import StartedError
-from lockstep.frameworks.eager import EagerProgram
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.replicas import (
     Replica,
+    ReplicatedStates,
     Sums,
     make_replica,
     make_replicated_step,
     make_replicated_sums,
 )
-from lockstep.frameworks.replicated import ReplicatedStates
 from lockstep.frameworks.step import Call, Step, Update
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.ops import Array, Snapshot
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 
-def show_logical(count: int) -> None:
+def show_devices(count: int) -> None:
     """Show the CPU as `count` devices, unless there are as many GPUs."""
     if count == 1 or len(tf.config.list_physical_devices("GPU")) >= count:
         return
@@ -70,10 +70,10 @@ def logical_program(
     initial: Callable[[], Snapshot],
     layout: Layout | None,
     notes: tuple[str, ...],
-) -> EagerProgram:
+) -> StepProgram:
     """The program of these replicas, a graph for each step."""
     several = f"{spec.devices} devices in one process: logical devices"
-    return EagerProgram(
+    return StepProgram(
         replicas[0].ops,
         task,
         spec,
@@ -117,18 +117,18 @@ def _replica(
     evaluation: Call | None,
     make_update: Callable[[], Update] | None,
 ) -> Replica:
-    def here() -> Any:
+    def on_device() -> Any:
         return tf.device(device)
 
     ops = TensorFlowOps(spec.precision, spec.fused)
-    with here():  # an optimizer's variables
+    with on_device():  # an optimizer's variables
         update = make_update() if make_update else None
     return make_replica(
         ops,
         task,
         spec,
         _copied,
-        here=here,
+        on_device=on_device,
         call=training,
         evaluation=evaluation,
         update=update,

@@ -1,19 +1,25 @@
-"""The symbol GRU with its gradient written out: one weight-gradient product for all time steps.
-
-Equal to `models.recurrent.symbol_gru`, whose loop autograd would record operation by operation.
-Inside, features come first, (H, B): gates are then contiguous blocks of rows. One matrix
-M = [w_h; w_x; b] meets U_t = [H_t-1; one-hot X_t; 1], so that inputs and bias cost no operation of
-their own, forwards or backwards. The loops keep to small arrays of equal shapes: broadcasting, and
-memory beyond the cache, cost Paddle more than a few operations.
-"""
+"""Faster equivalent implementations on Paddle: the symbol GRU, and linear regression by SGD."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from lockstep.frameworks.paddle.quiet import Tensor, paddle
+import numpy as np
+import paddle
+from paddle import Tensor
+
+from lockstep.ops import Ops, Weights
 
 sigmoid = paddle.nn.functional.sigmoid
+
+# --- the symbol GRU -------------------------------------------------------------------------------
+# Its gradient is written out: one weight-gradient product for all time steps, where autograd would
+# record the loop of `models.recurrent.symbol_gru` operation by operation. Features come first,
+# (H, B): gates are then contiguous blocks of rows. One matrix M = [w_h; w_x; b] is multiplied with
+# U_t = [H_t-1; one-hot X_t; 1], so that inputs and bias cost no operation of their own, forwards or
+# backwards. The loops use small arrays of equal shapes: broadcasting, and memory beyond the cache,
+# cost Paddle more than a few operations.
 
 
 def fused_symbol_gru(ops: Any, x: Tensor, h: Tensor, w: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
@@ -134,3 +140,47 @@ def _product(inputs: list[Tensor], grads: list[Tensor]) -> Tensor:
 def _asked(ctx: Any, *grads: Tensor | None) -> tuple[Tensor | None, ...]:
     """Paddle refuses the gradient of an argument that stops gradients."""
     return tuple(grad if asked else None for grad, asked in zip(grads, ctx.asked, strict=True))
+
+
+PARTS: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
+
+# --- linear regression by plain SGD ---------------------------------------------------------------
+
+
+class PaddleLinearSGD:
+    """Two matrix-vector products per step; theta: (I + 1, 1)."""
+
+    def __init__(self, ops: Ops, data: Weights) -> None:
+        flat = ops.floating(data["x"].flatten(1))
+        self._ops = ops
+        self._x = paddle.concat([flat, paddle.ones_like(flat[:, :1])], 1)  # (N, I + 1)
+        self._minus_y = -data["y"]
+
+    def pack(self, weights: Weights) -> Tensor:
+        return paddle.concat([weights["w"], weights["b"].unsqueeze(1)])
+
+    def unpack(self, theta: Tensor) -> Weights:
+        return {"w": theta[:-1].clone(), "b": theta[-1].clone()}
+
+    def block(
+        self, theta: Tensor, rows: np.ndarray, rates: np.ndarray
+    ) -> tuple[Tensor, tuple[np.ndarray, np.ndarray]]:
+        index = self._ops.asarray(rows)
+        x, minus_y = self._ops.take(self._x, index), self._ops.take(self._minus_y, index)
+        # addmm has its factors in float32: the rate goes into the matrix
+        scaled = x.transpose([0, 2, 1]) * self._ops.asarray(rates.reshape(-1, 1, 1))
+        residuals = []
+        for own, turned, r in zip(x.unbind(), scaled.unbind(), minus_y.unbind(), strict=True):
+            residuals.append(paddle.addmm(r, own, theta))  # (B, 1)
+            theta = paddle.addmm(theta, turned, residuals[-1])
+        return theta, _quantities(x.numpy(), paddle.concat(residuals, 1).numpy().T)
+
+
+def _quantities(x: np.ndarray, r: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Losses and gradient norms, (n,) each, from x (n, B, I + 1) and r (n, B).
+
+    By NumPy: what Paddle's sums and roots round to depends on how many steps there are.
+    """
+    r = np.ascontiguousarray(r)
+    grads = (r[:, None] @ x)[:, 0] / r.shape[1]  # (n, I + 1)
+    return (r * r).mean(1) / 2, np.sqrt((grads * grads).sum(1))

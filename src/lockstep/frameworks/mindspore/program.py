@@ -1,23 +1,38 @@
-"""The step of step.py as a graph, one for each batch size; on several devices its two halves."""
+"""The program of a run: the step of step.py as a graph, one for each batch size; on several devices
+two graphs, its gradient and its update.
+
+Programs take turns: MindSpore fails, or crashes, when two threads compute at once.
+"""
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from mindspore import Tensor
 
+from lockstep.frameworks.device_share import Part, WholeBatch
 from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.mindspore.recording import Recording, leaves
-from lockstep.frameworks.replicas import Replica, clipped_update
-from lockstep.frameworks.share import Part, Whole
+from lockstep.frameworks.programs import StepProgram
+from lockstep.frameworks.protocol import MakeProgram, Program
+from lockstep.frameworks.replicas import Replica, clipped_update, copies_program
 from lockstep.frameworks.step import Step, make_gradient, make_step, make_sums, rule_update
 from lockstep.ops import Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
+
+
+def program(ops: MindSporeOps, task: Task, spec: RunSpec) -> StepProgram:
+    if spec.devices > 1:
+        replica = graph_replica(ops, task, spec)
+        return copies_program(replica, task, spec, ("compiled gradients and updates",))
+    return StepProgram(ops, task, spec, step=graph_step(ops, task, spec), notes=("compiled steps",))
 
 
 class Graph:
@@ -66,7 +81,9 @@ def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
         w: Weights, carry: Weights, data: Weights, rows: Array, count: int
     ) -> tuple[Array, Weights, Weights]:
         def found(own: MindSporeOps, w: Weights, carry: Weights, data: Weights, rows: Array) -> Any:
-            return make_gradient(own, task, None, Whole(own))(w, carry, data, Part(rows, count))
+            return make_gradient(own, task, None, WholeBatch(own))(
+                w, carry, data, Part(rows, count)
+            )
 
         if count not in gradients:
             gradients[count] = Graph(ops, found)
@@ -85,9 +102,43 @@ def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
         new = graph(w, grads, slots, [ops.asarray(number) for number in numbers])
         return new
 
-    def receive(x: Array) -> Array:
-        return Array(
-            ops, Tensor(x.tensor.asnumpy().copy())
-        )  # Tensor.copy takes three times as long
+    def to_device(x: Array) -> Array:
+        # Tensor.copy takes three times as long
+        return Array(ops, Tensor(x.tensor.asnumpy().copy()))
 
-    return Replica(ops, receive, gradient, update, make_sums(ops, task))
+    return Replica(ops, to_device, gradient, update, make_sums(ops, task))
+
+
+# --- one thread at a time -------------------------------------------------------------------------
+
+TURN = threading.RLock()
+
+
+class SerialProgram:
+    """A program whose calls wait until no other thread computes in MindSpore."""
+
+    def __init__(self, program: Program) -> None:
+        self.notes = program.notes
+        self.initial = _wait(program.initial)
+        self.prepare = _wait(program.prepare)
+        self.load = _wait(program.load)
+        self.dump = _wait(program.dump)
+        self.restart_carry = _wait(program.restart_carry)
+        self.steps = _wait(program.steps)
+        self.fetch = _wait(program.fetch)
+        self.evaluate = _wait(program.evaluate)
+
+
+def _wait(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*arguments: Any) -> Any:
+        with TURN:
+            return function(*arguments)
+
+    return call
+
+
+def in_turn(make: MakeProgram) -> MakeProgram:
+    """The same programs, made and called by one thread at a time."""
+    waiting = _wait(make)
+    return lambda ops, task, spec: SerialProgram(waiting(ops, task, spec))

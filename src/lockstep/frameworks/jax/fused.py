@@ -1,4 +1,4 @@
-"""Convolution and pooling of small images as matrix products.
+"""Faster equivalent implementations: convolution and pooling of small images as matrix products.
 
 XLA's convolutions are slow on a CPU inside a loop. With every 2 x 2 block of inputs as channels of
 one place, and the kernel at its four places in a pooling window as columns of one matrix, places
@@ -7,6 +7,7 @@ are a quarter as many, a product does the work, and pooling takes four blocks of
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax.numpy as jnp
@@ -70,3 +71,9 @@ def _four_places(w: Array) -> Array:
     height, width = ((k + spare) // 2 for k, spare in zip(sizes, spares, strict=True))
     parts = placed.reshape(4 * channels, inputs, height, 2, width, 2).transpose(2, 4, 3, 5, 1, 0)
     return parts.reshape(height, width, 4 * inputs, 4 * channels)
+
+
+PARTS: Mapping[str, Callable[..., Any]] = {
+    "conv_max_pool": fused_conv_max_pool,
+    "conv_avg_pool": fused_conv_avg_pool,
+}

@@ -3,16 +3,17 @@ nothing waits for a result: within a step nothing does."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import os
+from typing import TYPE_CHECKING
 
-from lockstep.frameworks.eager import EagerProgram
+import mxnet as mx
+
 from lockstep.frameworks.mxnet.ops import MxnetOps
-from lockstep.frameworks.mxnet.quiet import mx
-from lockstep.frameworks.mxnet.recording import compile_function
-from lockstep.frameworks.replicas import Replica, make_replica
-from lockstep.frameworks.replicated import replicated_program
-from lockstep.frameworks.step import Update, make_sums, rule_update
-from lockstep.ops import Array, Weights
+from lockstep.frameworks.mxnet.recording import compile_function, compiled_update
+from lockstep.frameworks.programs import StepProgram
+from lockstep.frameworks.replicas import Replica, make_replica, replicated_program
+from lockstep.frameworks.step import make_sums
+from lockstep.ops import Array
 from lockstep.task import OwnNet
 
 if TYPE_CHECKING:
@@ -20,7 +21,15 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 
-def contexts_program(task: Task, spec: RunSpec, notes: tuple[str, ...]) -> EagerProgram:
+def show_devices(count: int) -> None:
+    """Any number of CPU contexts can be used; with several, MXNet needs more scratch memory."""
+    # all CPU contexts take their scratch memory in turn from as many places, four by default, and
+    # wait for each other there; read when something is first computed
+    if count > 1:
+        os.environ.setdefault("MXNET_CPU_TEMP_COPY", str(32 * count))
+
+
+def contexts_program(task: Task, spec: RunSpec, notes: tuple[str, ...]) -> StepProgram:
     """One replica in each context: GPUs if there are enough, else the CPU's."""
     on_gpus = mx.context.num_gpus() >= spec.devices
     contexts = [mx.gpu(i) if on_gpus else mx.cpu(i) for i in range(spec.devices)]
@@ -34,33 +43,17 @@ def _replica(context: mx.Context, task: Task, spec: RunSpec) -> Replica:
     compiled = not isinstance(task.model, OwnNet)
     ops = MxnetOps(spec.precision, spec.fused, context, compiled)
 
-    def receive(x: Array) -> Array:
+    def to_device(x: Array) -> Array:
         return x.copyto(context)
 
     if not compiled:
-        return make_replica(ops, task, spec, receive, here=lambda: context)
+        return make_replica(ops, task, spec, to_device, on_device=lambda: context)
     return make_replica(
         ops,
         task,
         spec,
-        receive,
-        here=lambda: context,
+        to_device,
+        on_device=lambda: context,
         update=compiled_update(ops, spec),
         sums=compile_function(ops, make_sums(ops, task)),
     )
-
-
-def compiled_update(ops: MxnetOps, spec: RunSpec) -> Update:
-    """The optimizer's rule as one graph."""
-    rule = rule_update(ops, spec)
-    run = compile_function(ops, lambda w, grads, slots, numbers: rule(w, grads, slots, numbers, 0))
-
-    def update(
-        w: Weights, grads: Weights, slots: Weights, numbers: list[float], t: Any
-    ) -> tuple[Weights, Weights]:
-        # asarray would wait for the steps under way
-        arrays = [mx.np.full((), n, dtype=ops.dtype, ctx=ops.device) for n in numbers]
-        new: tuple[Weights, Weights] = run(w, grads, slots, arrays)
-        return new
-
-    return update

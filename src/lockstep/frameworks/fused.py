@@ -1,0 +1,109 @@
+"""Faster equivalent implementations of model parts, and of whole runs: what all adapters share.
+
+A framework's `fused` holds them: functions by the name of a model's part, which its Ops offer as
+`ops.fused`, and a program for linear regression by plain SGD. `--fused no` runs without any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from lockstep.frameworks.programs import StepProgram
+from lockstep.frameworks.state import DeviceState
+from lockstep.models import Model
+from lockstep.models.feedforward import LinearNet
+from lockstep.models.lenet import LeNetModel
+from lockstep.models.losses import squared
+from lockstep.models.recurrent import RecurrentNet
+from lockstep.ops import Array, Ops, Weights
+from lockstep.spec import SGD
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+
+def fused_notes(ops: Ops, model: Model) -> tuple[str, ...]:
+    """The note of the part of the model that has a faster implementation in these Ops, if any."""
+    match model:
+        case LeNetModel(pooling):
+            part, note = f"conv_{pooling}_pool", "fused convolution and pooling"
+        case RecurrentNet(gates=3):
+            part, note = "symbol_gru", "fused gru"
+        case _:
+            return ()
+    return (note,) if part in ops.fused else ()
+
+
+# --- linear regression by plain SGD ---------------------------------------------------------------
+
+BLOCK = 1 << 16  # numbers gathered at a time: bounds memory, fits the cache
+
+
+def is_linear_sgd(task: Task, spec: RunSpec) -> bool:
+    """Whether a run is linear regression by plain SGD on one device, and may be fused."""
+    return (
+        spec.fused
+        and spec.devices == 1
+        and spec.optimizer == SGD()
+        and isinstance(task.model, LinearNet)
+        and task.model.num_outputs == 1
+        and task.loss is squared
+        and set(task.splits["train"]) == {"x", "y"}
+    )
+
+
+class LinearSGD(Protocol):
+    """The steps of linear regression in a framework's arrays.
+
+    With theta = (w, b) and a column of ones beside x, a step of squared loss on B examples is
+        r = X theta - y,   theta <- theta - (lr / B) X^T r
+    and losses and gradient norms of many steps follow from their residuals r at once.
+    """
+
+    def pack(self, weights: Weights) -> Array:
+        """A new theta: (I + 1, ...)."""
+
+    def unpack(self, theta: Array) -> Weights: ...
+    def block(
+        self, theta: Array, rows: np.ndarray, rates: np.ndarray
+    ) -> tuple[Array, tuple[np.ndarray, np.ndarray]]:
+        """A step for each of rows (n, B), with rates -lr / B (n,): theta after them, and their
+        losses and gradient norms, each (n,)."""
+
+
+Log = list[tuple[np.ndarray, np.ndarray]]
+
+
+class LinearSGDProgram:
+    """The program of a `LinearSGD`, which `make(ops, data)` returns; all but its steps is that of
+    StepProgram."""
+
+    def __init__(
+        self, ops: Ops, task: Task, spec: RunSpec, make: Callable[[Ops, Weights], LinearSGD]
+    ) -> None:
+        plain = StepProgram(ops, task, spec)
+        self.notes: tuple[str, ...] = ("fused linear sgd",)
+        self.initial, self.prepare = plain.initial, plain.prepare
+        self.load, self.dump, self.evaluate = plain.load, plain.dump, plain.evaluate
+        self.restart_carry = plain.restart_carry
+        self._regression = make(ops, plain.data["train"])
+
+    def steps(
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, Log]:
+        theta = self._regression.pack(state.weights)
+        log: Log = []
+        size = max(1, BLOCK // (rows.shape[1] * theta.shape[0]))
+        for i in range(0, len(rows), size):
+            rates = -lrs[i : i + size] / rows.shape[1]
+            theta, found = self._regression.block(theta, rows[i : i + size], rates)
+            log.append(found)
+        return DeviceState(self._regression.unpack(theta), {}, {}), log
+
+    def fetch(self, log: Log) -> dict[str, np.ndarray]:
+        losses, norms = (np.concatenate(parts) for parts in zip(*log, strict=True))
+        return {"loss": losses.astype(np.float64), "grad_norm": norms.astype(np.float64)}

@@ -1,0 +1,190 @@
+"""The two programs that adapters build on: a call for each step, or a compiled loop of many steps.
+
+Both keep the contract of `protocol.Program`. module_program.py has a third one, of layers that
+keep their state inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lockstep import optimizers
+from lockstep.frameworks.device_share import Share, WholeBatch
+from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.protocol import Sums
+from lockstep.frameworks.state import DeviceState, States, StateStore
+from lockstep.frameworks.step import Step, initial_snapshot, make_step, make_sums
+from lockstep.ops import Array, Ops, Snapshot
+
+if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
+    from lockstep.task import Task
+
+# --- a call for each step -------------------------------------------------------------------------
+
+Log = list[tuple[Array, Array]]  # (loss, gradient norm) of each step
+
+
+def fetched(log: Log) -> dict[str, np.ndarray]:
+    """What `fetch` returns."""
+    values = np.array([[float(loss), float(norm)] for loss, norm in log]).reshape(-1, 2)
+    return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+
+
+def evaluated(
+    ops: Ops, task: Task, split: str, sums: Callable[[Array], tuple[Array, Array]], share: Share
+) -> Sums:
+    """What `evaluate` returns, from a share's `sums(rows)` of each batch."""
+    loss = correct = 0.0
+    for block in task.evaluation_rows(split):
+        for rows in ops.asarray(block):
+            part = sums(rows)
+            loss, correct = loss + float(part[0]), correct + float(part[1])
+    loss, correct = share.total([loss, correct])
+    return Sums(loss, correct, task.count(split))
+
+
+class StepProgram:
+    """Calls `step` and `sums` of `step.py`, or compiled forms of them, for each batch.
+
+    `states` is given where the state is not on one device."""
+
+    def __init__(
+        self,
+        ops: Ops,
+        task: Task,
+        spec: RunSpec,
+        *,
+        step: Step | None = None,
+        sums: Callable[..., tuple[Array, Array]] | None = None,
+        layout: Layout | None = None,
+        initial: Callable[[], Snapshot] | None = None,
+        share: Share | None = None,
+        states: StateStore | None = None,
+        notes: tuple[str, ...] = ("eager steps",),
+    ) -> None:
+        self.notes = notes
+        self._ops, self._task, self._spec = ops, task, spec
+        self._compiles = step is not None
+        self._share = share or WholeBatch(ops)
+        self._step = step or make_step(ops, task, spec, share=self._share)
+        self._sums = sums or make_sums(ops, task, share=self._share)
+        self.initial = initial or initial_snapshot(task, spec)
+        states = states or States(ops, task, spec, layout)
+        self.data = states.data()
+        self.load, self.dump = states.load, states.dump
+        self.restart_carry = states.restart_carry
+
+    def prepare(self, state: DeviceState, blocks: Sequence[np.ndarray]) -> None:
+        if self._compiles:  # once on a batch of each size
+            for rows in {block.shape[1]: block for block in blocks}.values():
+                self.fetch(self.steps(state, rows[:1], np.zeros(1), 0)[1])
+
+    def steps(
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, Log]:
+        w, slots, carry = state
+        numbers: list[Any] = optimizers.step_numbers(self._spec.optimizer, lrs, first_step).tolist()
+        log = []
+        for i, batch in enumerate(self._ops.asarray(rows)):
+            w, slots, carry, loss, norm = self._step(
+                w, slots, carry, self.data["train"], batch, numbers[i], first_step + i
+            )
+            log.append((loss, norm))
+        return DeviceState(w, slots, carry), log
+
+    def fetch(self, log: Log) -> dict[str, np.ndarray]:
+        return fetched(log)
+
+    def evaluate(self, state: DeviceState, split: str) -> Sums:
+        def sums(rows: Array) -> tuple[Array, Array]:
+            return self._sums(state.weights, self.data[split], rows)
+
+        return evaluated(self._ops, self._task, split, sums, self._share)
+
+
+# --- a compiled loop of many steps ----------------------------------------------------------------
+
+# (state, data, rows (n, b), numbers (n, k), first step, count) -> state, log (n, 2); count <= n
+Loop = Callable[..., tuple[DeviceState, Array]]
+
+
+class LoopProgram:
+    """Runs many steps as one compiled loop.
+
+    The number of steps is an argument of the loop, not part of the compiled code: the same machine
+    code runs for any number of steps, so that a run divided elsewhere has the same bits.
+
+    `compile_loop(*arguments)` returns a `Loop` for arguments of those shapes;
+    `evaluate_block(weights, data, rows (n, b))` is compiled too, and returns sums of losses and
+    numbers correct, each (n,). `states` is given where the state is not on one device."""
+
+    def __init__(
+        self,
+        ops: Ops,
+        task: Task,
+        spec: RunSpec,
+        *,
+        compile_loop: Callable[..., Loop],
+        evaluate_block: Callable[..., tuple[Array, Array]],
+        initial: Callable[[], Snapshot],
+        layout: Layout | None = None,
+        states: StateStore | None = None,
+        notes: tuple[str, ...] = (),
+    ) -> None:
+        self.notes = ("compiled loop over steps", *notes)
+        self.initial = initial
+        self._ops, self._task, self._spec = ops, task, spec
+        self._capacity: dict[int, int] = {}  # batch size -> longest block
+        self._compile_loop, self._evaluate_block = compile_loop, evaluate_block
+        self._loops: dict[tuple[int, ...], Loop] = {}
+        states = states or States(ops, task, spec, layout)
+        self._data = states.data()
+        self.load, self.dump = states.load, states.dump
+        self.restart_carry = states.restart_carry
+
+    def prepare(self, state: DeviceState, blocks: Sequence[np.ndarray]) -> None:
+        for block in blocks:
+            steps, batch = block.shape
+            self._capacity[batch] = max(steps, self._capacity.get(batch, 0))
+        for block in blocks:
+            arguments = self._arguments(state, block, np.zeros(len(block)), 0)
+            key = arguments[2].shape
+            if key not in self._loops:
+                self._loops[key] = self._compile_loop(*arguments)
+
+    def steps(
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[DeviceState, tuple[Array, int]]:
+        if len(rows) > self._capacity.get(rows.shape[1], 0):
+            self.prepare(state, [rows])
+        arguments = self._arguments(state, rows, lrs, first_step)
+        state, log = self._loops[arguments[2].shape](*arguments)
+        return state, (log, len(rows))
+
+    def _arguments(
+        self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[Any, ...]:
+        numbers = optimizers.step_numbers(self._spec.optimizer, lrs, first_step)
+        numbers = numbers.astype(self._ops.precision)
+        spare = self._capacity[rows.shape[1]] - len(rows)
+        if spare:
+            rows = np.pad(rows, ((0, spare), (0, 0)))
+            numbers = np.pad(numbers, ((0, spare), (0, 0)))
+        count = len(rows) - spare
+        return state, self._data["train"], rows, numbers, np.int32(first_step), np.int32(count)
+
+    def fetch(self, log: tuple[Array, int]) -> dict[str, np.ndarray]:
+        values = np.asarray(log[0], np.float64)[: log[1]]  # host sync
+        return {"loss": values[:, 0], "grad_norm": values[:, 1]}
+
+    def evaluate(self, state: DeviceState, split: str) -> Sums:
+        loss = correct = 0.0
+        for block in self._task.evaluation_rows(split):
+            losses, corrects = self._evaluate_block(state.weights, self._data[split], block)
+            loss += float(np.asarray(losses, np.float64).sum())
+            correct += float(np.asarray(corrects, np.float64).sum())
+        return Sums(loss, correct, self._task.count(split))
