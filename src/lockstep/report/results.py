@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from lockstep.comparison.result import Comparison
     from lockstep.training.result import Result
+
 __all__ = [
     "plot_comparison",
     "plot_result",
