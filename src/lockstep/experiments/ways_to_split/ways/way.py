@@ -71,6 +71,22 @@ def nothing(ops: TorchOps) -> Tensor:
     return ops.zeros(())
 
 
+def whole_gradient(
+    ops: TorchOps,
+    model: Sequential,
+    weights: Tensors,
+    batch: tuple[Tensor, Tensor],
+    batch_size: int,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Through all layers on one device: these examples' share of the loss, and its gradients."""
+    images, labels = batch
+    scores = as_inputs(ops, images)
+    for layer in model.blocks:
+        scores = apply_layer(ops, layer, scores, weights)
+    loss = share_of_loss(ops, scores, labels, batch_size)
+    return loss.detach(), torch.autograd.grad(loss, list(weights.values()))
+
+
 class OneDevice:
     """The whole batch on device 0, while the others wait for it."""
 
@@ -81,12 +97,9 @@ class OneDevice:
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
         if not self._works:
             return Gradient(nothing(self._ops), {})
-        scores = as_inputs(self._ops, images)
-        for layer in self._model.blocks:
-            scores = apply_layer(self._ops, layer, scores, self.weights)
-        loss = share_of_loss(self._ops, scores, labels, len(labels))
-        found = torch.autograd.grad(loss, list(self.weights.values()))
-        return Gradient(loss.detach(), dict(zip(self.weights, found, strict=True)))
+        batch = images, labels
+        loss, found = whole_gradient(self._ops, self._model, self.weights, batch, len(labels))
+        return Gradient(loss, dict(zip(self.weights, found, strict=True)))
 
 
 class ByData:
@@ -98,23 +111,12 @@ class ByData:
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
         own = shard_slices(len(labels), self._wire.world_size)[self._wire.rank]
-        loss, found = self._shard(images[own], labels[own], len(labels))
+        weights, batch = self.weights, (images[own], labels[own])
+        if len(batch[1]):
+            loss, found = whole_gradient(self._ops, self._model, weights, batch, len(labels))
+        else:  # more devices than examples
+            loss, found = nothing(self._ops), tuple(map(torch.zeros_like, weights.values()))
         total = self._wire.all_reduce(torch.cat([g.reshape(-1) for g in found]))
-        parts = total.split([w.numel() for w in self.weights.values()])
-        summed = {
-            name: part.view(w.shape)
-            for (name, w), part in zip(self.weights.items(), parts, strict=True)
-        }
-        return Gradient(loss.detach(), summed)
-
-    def _shard(
-        self, images: Tensor, labels: Tensor, batch_size: int
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weights = list(self.weights.values())
-        if not len(labels):  # more devices than examples
-            return nothing(self._ops), tuple(map(torch.zeros_like, weights))
-        scores = as_inputs(self._ops, images)
-        for layer in self._model.blocks:
-            scores = apply_layer(self._ops, layer, scores, self.weights)
-        loss = share_of_loss(self._ops, scores, labels, batch_size)
-        return loss, torch.autograd.grad(loss, weights)
+        parts = total.split([w.numel() for w in weights.values()])
+        pairs = zip(weights.items(), parts, strict=True)
+        return Gradient(loss, {name: part.view(w.shape) for (name, w), part in pairs})
