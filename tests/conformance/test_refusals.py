@@ -56,7 +56,10 @@ REFUSED: dict[str, tuple[Callable[..., Any], str]] = {
     "axes": (lambda ops, x, n, t: ops.transpose(x, (0, 0)), r"axes = \(0, 0\): are not all 2"),
     "a shape": (lambda ops, x, n, t: ops.reshape(x, (5, -1)), r"shape = \(5, -1\).*12 entries"),
     "broadcasting": (lambda ops, x, n, t: x + x[:, :3], r"shapes = .*do not broadcast"),
-    "@": (lambda ops, x, n, t: x @ x, r"operator @ = '\(3, 4\) @ \(3, 4\)'.*4, meets one of 3"),
+    "@": (
+        lambda ops, x, n, t: x @ x,
+        r"operator @ = '\(3, 4\) @ \(3, 4\)'.*4 columns on the left, 3 rows on the right",
+    ),
     "@ a number": (lambda ops, x, n, t: x @ 2.0, r"operator @ = '\(3, 4\) @ \(\)'"),
     "concat": (lambda ops, x, n, t: ops.concat([x, x[0]]), r"shapes = .*differ beside axis 0"),
     "stack": (lambda ops, x, n, t: ops.stack([x, x[:2]]), r"shapes = .*Stack arrays of one shape"),

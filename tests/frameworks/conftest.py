@@ -16,6 +16,7 @@ import lockstep as ls
 from lockstep.frameworks import environments, installing
 
 PACKAGE = Path(ls.__file__).resolve().parent
+collect_ignore = ["outside"]  # looking for doctests there would add the framework to this process
 
 # a way to build a package that needs nothing, and waits while a file tells it to
 BACKEND = """

@@ -73,19 +73,19 @@ def test_broken_off_and_begun_again_by_several_at_once(shelf: Shelf) -> None:
     broken_off(shelf, first, signal.SIGINT)
     broken_off(shelf, second, signal.SIGKILL)
 
-    told: list[tuple[float, str]] = []
+    reported: list[tuple[float, str]] = []
     later: list[subprocess.Popen[str]] = []
 
-    def tell(part: float, text: str) -> None:
-        told.append((part, text))
+    def report(part: float, text: str) -> None:
+        reported.append((part, text))
         if text.startswith("waiting"):  # for the pip that outlived the kill, and has the lock
             shelf.hold.unlink()
         elif text == "making the environment":
             later.append(shelf.started("env", "create", "jax"))
 
-    assert create("jax", tell) == environment
-    assert told[0] == (0.0, "waiting for another process that is at it")
-    parts, texts = zip(*told, strict=True)
+    assert create("jax", report) == environment
+    assert reported[0] == (0.0, "waiting for another process that makes or removes it")
+    parts, texts = zip(*reported, strict=True)
     assert list(parts) == sorted(parts)
     assert parts[-1] == 1.0
     assert "processing helper-1.0-py3-none-any.whl" in texts
@@ -101,9 +101,9 @@ def test_broken_off_and_begun_again_by_several_at_once(shelf: Shelf) -> None:
     out, err = fourth.communicate(timeout=LIMIT)
     assert (fourth.returncode, out) == (0, f"jax  {environment.path}\n")
     assert "waiting for another process" in err
-    told.clear()
-    assert create("jax", tell) == environment
-    assert told == []  # there was nothing to do
+    reported.clear()
+    assert create("jax", report) == environment
+    assert reported == []  # there was nothing to do
     assert (environment.path / MARKER).stat().st_mtime_ns == before
 
     assert remove("jax") is True
@@ -112,7 +112,7 @@ def test_broken_off_and_begun_again_by_several_at_once(shelf: Shelf) -> None:
 
 
 @pytest.mark.usefixtures("nothing_left")
-def test_a_pip_that_fails_is_told_in_its_own_words(
+def test_the_error_of_a_pip_that_fails_is_shown(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FORCE_COLOR", "1")  # as some build services do
@@ -151,15 +151,15 @@ Successfully installed graphviz-0.8.4 mxnet-1.9.1 numpy-1.23.5 requests-2.34.2
 """
 
 
-def test_pips_lines_tell_how_far_it_is(shelf: Shelf, environments_folder: Path) -> None:
+def test_progress_follows_pips_lines(shelf: Shelf, environments_folder: Path) -> None:
     """Pip's part goes from 0.02 to 0.72, a quarter of it for each of four requirements."""
     shelf.ask_for("mxnet", "graphviz==0.8.4", "mxnet==1.9.1", "numpy==1.23.5", "requests==2.34.2")
     environment = Environment("mxnet")
     environment.python.parent.mkdir(parents=True)
     script(environment.python, f"cat <<'END'\n{PIP}END")
-    told: list[tuple[float, str]] = []
+    reported: list[tuple[float, str]] = []
     with (environments_folder / "lock").open("w") as lock:
-        installing._install(environment, lock.fileno(), lambda *args: told.append(args))
+        installing._install(environment, lock.fileno(), lambda *args: reported.append(args))
     expected = [
         (0.195, "collecting graphviz==0.8.4"),
         (0.195, "downloading graphviz-0.8.4.tar.gz"),
@@ -170,8 +170,8 @@ def test_pips_lines_tell_how_far_it_is(shelf: Shelf, environments_folder: Path) 
         (0.72, "collecting requests==2.34.2"),
         (0.72, "installing collected packages"),
     ]
-    assert [text for _, text in told] == [text for _, text in expected]
-    assert [part for part, _ in told] == pytest.approx([part for part, _ in expected])
+    assert [text for _, text in reported] == [text for _, text in expected]
+    assert [part for part, _ in reported] == pytest.approx([part for part, _ in expected])
 
 
 # --- what cannot be made --------------------------------------------------------------------------

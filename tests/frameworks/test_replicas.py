@@ -1,5 +1,5 @@
-"""Replicas exchange gradients as they say: in the order of the devices, each parameter at its home,
-and nobody's memory is another's. NumPy stands for the frameworks that hold devices side by side."""
+"""Replicas sum gradients in the order of the devices, each parameter on its device, and share no
+memory. NumPy's arrays are used in place of those of frameworks that have several devices."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ def new_shape(shape: int | Sequence[int]) -> Shape:
 
 
 def reshaped(shape: Shape, wanted: int | Sequence[int]) -> Shape:
-    """The wanted shape with its -1 worked out.
+    """The wanted shape with its -1 computed.
 
     >>> reshaped((2, 6), (3, -1))
     (3, 4)
@@ -121,7 +121,7 @@ def product(a: Shape, b: Shape) -> tuple[Shape, Shape, Shape]:
     left = a if len(a) > 1 else (1, *a)
     right = b if len(b) > 1 else (*b, 1)
     if left[-1] != right[-2]:
-        problem = f"the last axis, {left[-1]}, meets one of {right[-2]}"
+        problem = f"has {left[-1]} columns on the left, {right[-2]} rows on the right"
         raise InputError("operator @", f"{a} @ {b}", problem, "Make them equal.")
     broadcast(left[:-2], right[:-2])
     leading = np.broadcast_shapes(left[:-2], right[:-2])
@@ -129,8 +129,8 @@ def product(a: Shape, b: Shape) -> tuple[Shape, Shape, Shape]:
 
 
 def batched(left: Shape, right: Shape) -> tuple[Shape, Shape]:
-    """The shapes of a product's sides with the same leading axes; one matrix on the right is met
-    by all, in every framework.
+    """The shapes of a product's sides with the same leading axes; one matrix on the right needs
+    none, in any framework.
 
     >>> batched((2, 3, 4), (4, 5)), batched((3, 4), (2, 4, 5))
     (((2, 3, 4), (4, 5)), ((2, 3, 4), (2, 4, 5)))

@@ -29,27 +29,27 @@ from lockstep.frameworks.environments import (
 
 SECONDS = 3600.0  # for one installation: gigabytes, on a slow line
 
-Tell = Callable[[float, str], None]  # the part done, from 0 to 1, and what is going on
+Report = Callable[[float, str], None]  # the part done, from 0 to 1, and what is being done
 
 
 class EnvironmentFailed(LockstepError):
     """An environment could not be made or removed."""
 
 
-def create(name: str, tell: Tell = lambda part, text: None) -> Environment:
+def create(name: str, report: Report = lambda part, text: None) -> Environment:
     """Make the environment of a framework; nothing is done if it is there and whole."""
     environment = Environment(name)
     check_name(name)
-    with _locked(name, tell) as lock:
+    with _locked(name, report) as lock:
         if environment.state == "whole":
             return environment
         begin = time.monotonic()
         base = _base_python(name)
         _clear(environment.path)
-        tell(0.0, "making the environment")
+        report(0.0, "making the environment")
         _run([base, "-m", "venv", str(environment.path)], name, lock)
-        _install(environment, lock, tell)
-        tell(0.97, "importing it")
+        _install(environment, lock, report)
+        report(0.97, "importing it")
         _run([str(environment.python), "-P", "-c", f"import {name}"], name, lock)
         marker = {
             "framework": name,
@@ -57,7 +57,7 @@ def create(name: str, tell: Tell = lambda part, text: None) -> Environment:
             "seconds": round(time.monotonic() - begin, 1),
         }
         write_whole(environment.path / MARKER, json.dumps(marker, indent=2).encode())
-        tell(1.0, "done")
+        report(1.0, "done")
     return environment
 
 
@@ -79,7 +79,9 @@ def check_name(name: str) -> None:
 
 
 def _clear(path: Path) -> None:
-    (path / MARKER).unlink(missing_ok=True)  # first: what is half removed must not look whole
+    (path / MARKER).unlink(
+        missing_ok=True
+    )  # first: an environment that is half removed must not look whole
     if path.exists():
         shutil.rmtree(path)
 
@@ -96,34 +98,34 @@ def _base_python(name: str) -> str:
     return found
 
 
-def _install(environment: Environment, lock: int, tell: Tell) -> None:
+def _install(environment: Environment, lock: int, report: Report) -> None:
     requirements = CONSTRAINTS / f"{environment.framework}.txt"
     total = sum(1 for line in requirements.read_text().splitlines() if line and line[0] != "#")
     seen = 0
 
-    def hear(line: str) -> None:
+    def follow(line: str) -> None:
         nonlocal seen
-        verb, what = _heard(line)
+        verb, what = _activity(line)
         if verb in ("collecting", "processing", "requirement"):
             seen += 1
         elif what == "collected packages":  # a quarter of the time, in which pip says nothing
             seen = total
         if verb in ("collecting", "processing", "downloading", "installing"):
-            tell(0.02 + 0.7 * min(seen / total, 1.0), f"{verb} {what}")
+            report(0.02 + 0.7 * min(seen / total, 1.0), f"{verb} {what}")
 
     command = [str(environment.python), "-m", "pip", "install", "--no-input", "--no-color"]
     command += ["--disable-pip-version-check", "-r", str(requirements)]
-    _run(command, environment.framework, lock, hear)
+    _run(command, environment.framework, lock, follow)
 
 
-def _heard(line: str) -> tuple[str, str]:
+def _activity(line: str) -> tuple[str, str]:
     """What pip is doing, and to what.
 
-    >>> _heard("  Downloading https://host/torch-2.13.0-cp311.whl (190 MB)")
+    >>> _activity("  Downloading https://host/torch-2.13.0-cp311.whl (190 MB)")
     ('downloading', 'torch-2.13.0-cp311.whl')
-    >>> _heard("Collecting numpy==2.4.6 (from -r jax.txt (line 13))")
+    >>> _activity("Collecting numpy==2.4.6 (from -r jax.txt (line 13))")
     ('collecting', 'numpy==2.4.6')
-    >>> _heard("Installing collected packages: numpy, jax")
+    >>> _activity("Installing collected packages: numpy, jax")
     ('installing', 'collected packages')
     """
     verb, *rest = line.split() or [""]
@@ -133,10 +135,11 @@ def _heard(line: str) -> tuple[str, str]:
 
 
 def _run(
-    command: list[str], name: str, lock: int, hear: Callable[[str], None] = lambda line: None
+    command: list[str], name: str, lock: int, on_line: Callable[[str], None] = lambda line: None
 ) -> None:
-    """Run a program and hand on its lines. An error or Ctrl-C here ends it, and its time does; if
-    this process is killed it keeps the lock until it has ended, so that no other is in its way."""
+    """Run a program and call `on_line` with each of its lines. An error or Ctrl-C here ends it, and
+    so does its time limit. If this process is killed, the program keeps the lock until it has
+    ended, so that no other one begins beside it."""
     lines: list[str] = []
     clean = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "PYTHONHOME")}
     process = subprocess.Popen(
@@ -158,7 +161,7 @@ def _run(
         assert process.stdout is not None
         for line in process.stdout:
             lines.append(line.rstrip())
-            hear(line)
+            on_line(line)
         if process.wait():
             late = time.monotonic() - begin >= SECONDS
             end = f"was not done after {SECONDS:g} s" if late else f"exit code {process.returncode}"
@@ -180,15 +183,15 @@ def _kill(process: subprocess.Popen[str]) -> None:
 def _why(name: str, command: list[str], lines: list[str], end: str) -> str:
     said = [line for line in lines if line.startswith("ERROR")] or lines[-8:]
     what = "pip" if "pip" in command else Path(command[0]).name
-    told = "\n  ".join([*said, end])
+    output = "\n  ".join([*said, end])
     return (
-        f"framework = {name!r}: its environment could not be made, {what} said:\n  {told}\n"
+        f"framework = {name!r}: its environment could not be made, {what} said:\n  {output}\n"
         f"Check the network and the disk, then again: lockstep env create {name}"
     )
 
 
 @contextmanager
-def _locked(name: str, tell: Tell = lambda part, text: None) -> Iterator[int]:
+def _locked(name: str, report: Report = lambda part, text: None) -> Iterator[int]:
     """One process at a time makes or removes an environment; others wait for it."""
     try:
         folder().mkdir(parents=True, exist_ok=True)
@@ -199,6 +202,6 @@ def _locked(name: str, tell: Tell = lambda part, text: None) -> Iterator[int]:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            tell(0.0, "waiting for another process that is at it")
+            report(0.0, "waiting for another process that makes or removes it")
             fcntl.flock(file, fcntl.LOCK_EX)
         yield file.fileno()

@@ -15,7 +15,7 @@ from lockstep.ops import Array, Weights
 
 
 class JaxOps:
-    """JAX, traceable: everything here may stand inside a compiled function."""
+    """JAX, traceable: everything here may be inside a compiled function."""
 
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision

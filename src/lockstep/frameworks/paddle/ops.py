@@ -65,7 +65,7 @@ class PaddleOps:
         return F.sigmoid(x)
 
     def relu(self, x: Tensor) -> Tensor:
-        # F.relu makes 0 of NaN, and a run that diverged would go on
+        # F.relu makes 0 of NaN, and a run that diverged would continue
         return F.hardtanh(x, 0.0, math.inf)
 
     def maximum(self, a: Tensor, b: Any) -> Tensor:

@@ -13,7 +13,7 @@ from lockstep.ops import Array, Weights
 
 
 class TensorFlowOps:
-    """TensorFlow: everything here may run eagerly or stand inside a tf.function."""
+    """TensorFlow: everything here may run eagerly or inside a tf.function."""
 
     def __init__(self, precision: str, fused: bool = True) -> None:
         self.precision = precision
@@ -22,7 +22,7 @@ class TensorFlowOps:
 
     # --- in and out
     def asarray(self, value: Any) -> Array:
-        array = np.array(value)  # a copy: TensorFlow may go on reading the memory it is given
+        array = np.array(value)  # a copy: TensorFlow may read the memory later
         if array.dtype.kind == "f":
             return tf.constant(array, self.dtype)
         keep = array.dtype in (np.uint8, np.bool_)

@@ -1,10 +1,10 @@
 """The symbol GRU with its gradient written out: one weight-gradient product for all time steps.
 
-Equal to `models.recurrent.symbol_gru`, whose loop autograd would record operation by operation.
-Inside, features come first, (H, B): gates are then contiguous blocks of rows, and the products run
-a third faster. One matrix M = [w_h; w_x; b; 0] meets U_t = [H_t-1; one-hot X_t; 1; 0], so that
-inputs and bias cost no operation of their own, forwards or backwards. The loops write into memory
-that stays in the cache.
+Equivalent to `models.recurrent.symbol_gru`, whose loop autograd would record operation by
+operation. Inside, features come first, (H, B): gates are then contiguous blocks of rows, and the
+products run a third faster. One matrix M = [w_h; w_x; b; 0] is multiplied with
+U_t = [H_t-1; one-hot X_t; 1; 0], so that inputs and bias cost no operation of their own, forwards
+or backwards. The loops write into memory that stays in the cache.
 """
 
 from __future__ import annotations
