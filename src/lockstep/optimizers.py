@@ -1,95 +1,140 @@
 """Optimizers: update rules over Ops, written once for every framework.
 
-A rule updates one array elementwise from its gradient, its slots and the step's numbers: the
-learning rate, and for Adam its two corrections. Those are computed on the host in float64, for
+A rule updates one array elementwise from its gradient, its slots and the numbers of the step: the
+learning rate, and for Adam its two corrections. Those are computed on the host in float64, because
 1 - 0.999^t would lose most of its digits in float32. Nothing here knows models or schedules.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from lockstep.spec.parts import Adam
+from lockstep.errors import InputError
+from lockstep.spec import parts
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Ops, Weights
     from lockstep.spec.parts import OptimizerPart
 
 Slots = dict[str, Any]
-Numbers = Sequence[Any]
-Update = Callable[..., tuple[Any, Slots]]
+Numbers = Sequence[Any]  # lr, then what the rule names: one row of `step_numbers`
+# (ops, options, w, g, slots, step) -> new w, new slots; `options` is the record of the spec
+Update = Callable[["Ops", Any, "Array", "Array", Slots, Any], tuple["Array", Slots]]
 
 
 @dataclass(frozen=True)
 class Rule:
-    """An update function and the names of the slots it keeps beside each weight."""
+    """An update function, and what it keeps and needs.
 
-    slots: tuple[str, ...]
+    `slots` are the names of the arrays kept beside each weight, which start at zero. `numbers` are
+    numbers of a step beside `lr`: each name with its function of (options, t), t = step + 1 in
+    float64. The update reads them as `step.lr`, `step.<name>`. With `decays_gradient`, weight_decay
+    times w is added to the gradient before the update; without, decay is the update's own task.
+    """
+
     update: Update
+    slots: tuple[str, ...] = ()
+    numbers: Mapping[str, Callable[[Any, np.ndarray], np.ndarray]] = field(default_factory=dict)
+    decays_gradient: bool = True
+
+    @cached_property
+    def step(self) -> Callable[..., Any]:
+        """The numbers of a step, by name."""
+        return namedtuple("Step", ("lr", *self.numbers))
 
 
-def _sgd(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    return w - n[0] * g, {}
+def _sgd(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    return w - step.lr * g, {}
 
 
-def _momentum(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    velocity = o.momentum * s["velocity"] + g
-    return w - n[0] * velocity, {"velocity": velocity}
+def _momentum(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    velocity = o.momentum * slots["velocity"] + g
+    return w - step.lr * velocity, {"velocity": velocity}
 
 
-def _nesterov(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    velocity = o.momentum * s["velocity"] + g
-    return w - n[0] * (g + o.momentum * velocity), {"velocity": velocity}
+def _nesterov(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    velocity = o.momentum * slots["velocity"] + g
+    return w - step.lr * (g + o.momentum * velocity), {"velocity": velocity}
 
 
-def _adagrad(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    total = s["sum_squares"] + g * g
-    return w - n[0] * (g / (ops.sqrt(total) + o.eps)), {"sum_squares": total}
+def _adagrad(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    total = slots["sum_squares"] + g * g
+    return w - step.lr * (g / (ops.sqrt(total) + o.eps)), {"sum_squares": total}
 
 
-def _rmsprop(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    squares = o.decay * s["mean_squares"] + (1 - o.decay) * (g * g)
-    return w - n[0] * (g / (ops.sqrt(squares) + o.eps)), {"mean_squares": squares}
+def _rmsprop(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    squares = o.decay * slots["mean_squares"] + (1 - o.decay) * (g * g)
+    return w - step.lr * (g / (ops.sqrt(squares) + o.eps)), {"mean_squares": squares}
 
 
-def _adadelta(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    squares = o.decay * s["mean_squares"] + (1 - o.decay) * (g * g)
-    delta = g * (ops.sqrt(s["mean_deltas"] + o.eps) / ops.sqrt(squares + o.eps))
-    deltas = o.decay * s["mean_deltas"] + (1 - o.decay) * (delta * delta)
-    return w - n[0] * delta, {"mean_squares": squares, "mean_deltas": deltas}
+def _adadelta(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    squares = o.decay * slots["mean_squares"] + (1 - o.decay) * (g * g)
+    delta = g * (ops.sqrt(slots["mean_deltas"] + o.eps) / ops.sqrt(squares + o.eps))
+    deltas = o.decay * slots["mean_deltas"] + (1 - o.decay) * (delta * delta)
+    return w - step.lr * delta, {"mean_squares": squares, "mean_deltas": deltas}
 
 
-def _adam_direction(ops: Ops, o: Any, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    mean = o.beta1 * s["mean"] + (1 - o.beta1) * g
-    squares = o.beta2 * s["mean_squares"] + (1 - o.beta2) * (g * g)
-    corrected = ops.sqrt(squares / n[2]) + o.eps
-    return (mean / n[1]) / corrected, {"mean": mean, "mean_squares": squares}
+def _adam_direction(ops: Ops, o: Any, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    mean = o.beta1 * slots["mean"] + (1 - o.beta1) * g
+    squares = o.beta2 * slots["mean_squares"] + (1 - o.beta2) * (g * g)
+    corrected = ops.sqrt(squares / step.correction2) + o.eps
+    return (mean / step.correction1) / corrected, {"mean": mean, "mean_squares": squares}
 
 
-def _adam(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    direction, slots = _adam_direction(ops, o, g, s, n)
-    return w - n[0] * direction, slots
+def _adam(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    direction, slots = _adam_direction(ops, o, g, slots, step)
+    return w - step.lr * direction, slots
 
 
-def _adamw(ops: Ops, o: Any, w: Array, g: Array, s: Slots, n: Numbers) -> tuple[Array, Slots]:
-    direction, slots = _adam_direction(ops, o, g, s, n)
-    return w - n[0] * (direction + o.weight_decay * w), slots
+def _adamw(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    direction, slots = _adam_direction(ops, o, g, slots, step)
+    return w - step.lr * (direction + o.weight_decay * w), slots
 
 
-RULES = {
-    "sgd": Rule((), _sgd),
-    "momentum": Rule(("velocity",), _momentum),
-    "nesterov": Rule(("velocity",), _nesterov),
-    "adagrad": Rule(("sum_squares",), _adagrad),
-    "rmsprop": Rule(("mean_squares",), _rmsprop),
-    "adadelta": Rule(("mean_squares", "mean_deltas"), _adadelta),
-    "adam": Rule(("mean", "mean_squares"), _adam),
-    "adamw": Rule(("mean", "mean_squares"), _adamw),
+_MOMENTS = ("mean", "mean_squares")
+_CORRECTIONS = {  # for the moments' start at zero
+    "correction1": lambda o, t: 1 - o.beta1**t,
+    "correction2": lambda o, t: 1 - o.beta2**t,
 }
+RULES: dict[str, Rule] = {
+    "sgd": Rule(_sgd),
+    "momentum": Rule(_momentum, ("velocity",)),
+    "nesterov": Rule(_nesterov, ("velocity",)),
+    "adagrad": Rule(_adagrad, ("sum_squares",)),
+    "rmsprop": Rule(_rmsprop, ("mean_squares",)),
+    "adadelta": Rule(_adadelta, ("mean_squares", "mean_deltas")),
+    "adam": Rule(_adam, _MOMENTS, _CORRECTIONS),
+    "adamw": Rule(_adamw, _MOMENTS, _CORRECTIONS, decays_gradient=False),
+}
+
+
+def add(part: type[OptimizerPart], rule: Rule) -> None:
+    """Make an optimizer known: its record of fields, by `kind`, and its rule.
+
+    >>> from lockstep.spec.parts import SGD
+    >>> add(SGD, Rule(lambda ops, o, w, g, slots, step: (w - step.lr * ops.tanh(g), {})))
+    Traceback (most recent call last):
+    ...
+    lockstep.errors.InputError: optimizer.kind = 'sgd': has a rule already. Give it another kind.
+    """
+    if not issubclass(part, parts.OptimizerPart):
+        remedy = "Derive it from spec.parts.OptimizerPart."
+        raise InputError("optimizer", part.__name__, "has no decay and clipping", remedy)
+    before = RULES.get(part.kind, rule).update
+    if (before.__module__, before.__qualname__) != (
+        rule.update.__module__,
+        rule.update.__qualname__,
+    ):
+        problem, remedy = "has a rule already", "Give it another kind."
+        raise InputError("optimizer.kind", part.kind, problem, remedy)
+    parts.add("optimizer", part)
+    RULES[part.kind] = rule
 
 
 def slot_names(optimizer: OptimizerPart) -> tuple[str, ...]:
@@ -103,19 +148,16 @@ def slot_names(optimizer: OptimizerPart) -> tuple[str, ...]:
 
 
 def step_numbers(optimizer: OptimizerPart, lrs: np.ndarray, first_step: int) -> np.ndarray:
-    """The numbers of steps first_step, first_step + 1 ...: (n, 1), or (n, 3) for Adam and AdamW.
-
-    Columns: lr, 1 - beta1^t, 1 - beta2^t, with t = step + 1.
+    """The numbers of steps first_step, first_step + 1 ..., a row for each: lr, and what the rule
+    names. (n, 1), or (n, 3) for Adam and AdamW: lr, 1 - beta1^t, 1 - beta2^t, with t = step + 1.
 
     >>> from lockstep.spec import SGD
     >>> step_numbers(SGD(), np.array([0.5, 0.25]), 0).tolist()
     [[0.5], [0.25]]
     """
-    columns = [np.asarray(lrs, np.float64)]
-    if isinstance(optimizer, Adam):
-        t = np.arange(first_step + 1, first_step + 1 + len(lrs), dtype=np.float64)
-        columns += [1 - optimizer.beta1**t, 1 - optimizer.beta2**t]
-    return np.stack(columns, axis=1)
+    t = np.arange(first_step + 1, first_step + 1 + len(lrs), dtype=np.float64)
+    others = [number(optimizer, t) for number in RULES[optimizer.kind].numbers.values()]
+    return np.stack([np.asarray(lrs, np.float64), *others], axis=1)
 
 
 def global_norm(ops: Ops, grads: Weights) -> Array:
@@ -150,12 +192,14 @@ def update(
 ) -> tuple[Weights, Weights]:
     """One update of every weight: new weights and new slots (keyed "slot/weight")."""
     rule = RULES[optimizer.kind]
-    decay = 0.0 if optimizer.kind == "adamw" else optimizer.weight_decay
+    # by index: a tensor of a graph cannot be unpacked
+    step = rule.step(*[numbers[i] for i in range(1 + len(rule.numbers))])
+    decay = optimizer.weight_decay if rule.decays_gradient else 0.0
     new_weights: Weights = {}
     new_slots: Weights = {}
     for name, w in weights.items():
         g = grads[name] + decay * w if decay else grads[name]
         own = {slot: slots[f"{slot}/{name}"] for slot in rule.slots}
-        new_weights[name], new_own = rule.update(ops, optimizer, w, g, own, numbers)
+        new_weights[name], new_own = rule.update(ops, optimizer, w, g, own, step)
         new_slots |= {f"{slot}/{name}": value for slot, value in new_own.items()}
     return new_weights, new_slots

@@ -10,6 +10,7 @@ import pytest
 from lockstep import models
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
+from lockstep.models.layers import Sequential
 from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax
 from lockstep.task import OwnNet
 
@@ -48,15 +49,14 @@ def native_shapes(framework: str, model: models.Model) -> tuple[Any, dict[str, t
     from lockstep.frameworks.jax import concise as flax_concise
     from lockstep.frameworks.jax import layout as flax_layout
 
-    made = flax_concise.build(model)
-    if made.recurrent:
-        inputs = (jnp.zeros((3, 2), jnp.int32), jnp.zeros((2, 4)))
-    elif isinstance(model, type(MODELS["lenet max"])):
-        inputs = (jnp.zeros((2, 28, 28)),)
+    module, _ = flax_concise.build(model)
+    if isinstance(model, Sequential):
+        # images have their channels last
+        shape = (28, 28, 1) if len(model.input_shape) == 3 else model.input_shape
+        inputs: tuple[Any, ...] = (jnp.zeros((2, *shape)),)
     else:
-        size = getattr(model, "num_inputs", None) or model.sizes[0]  # type: ignore[attr-defined]
-        inputs = (jnp.zeros((2, size)),)
-    params = jax.eval_shape(made.module.init, jax.random.key(0), *inputs)["params"]
+        inputs = (jnp.zeros((3, 2), jnp.int32), jnp.zeros((2, 4)))
+    params = jax.eval_shape(module.init, jax.random.key(0), *inputs)["params"]
     flat = traverse_util.flatten_dict(params, sep="/")
     return flax_layout.layout(model), {n: tuple(a.shape) for n, a in flat.items()}
 
@@ -94,6 +94,19 @@ def test_names_and_shapes_are_the_modules(name: str, framework: str) -> None:
     layout, shapes = native_shapes(framework, MODELS[name])
     native = layout.to_native(weights(MODELS[name]))
     assert {n: a.shape for n, a in native.items()} == shapes
+
+
+@pytest.mark.parametrize("framework", ["torch", "paddle", "mindspore", "mxnet"])
+def test_the_second_bias_of_an_rnn_stays_zero_and_has_no_slots(framework: str) -> None:
+    layout, canonical = registry.layout(framework, MODELS["rnn"]), weights(MODELS["rnn"])
+    native = layout.to_native(canonical)
+    zeros = [n for n, value in native.items() if value.shape == (4,) and not value.any()]
+    assert len(zeros) == (2 if framework == "paddle" else 1)
+    slots = layout.slots_to_native({f"mean/{n}": value for n, value in canonical.items()})
+    for name in zeros:
+        del slots[f"mean/{name}"]
+    for name, value in layout.slots_from_native(slots).items():
+        np.testing.assert_array_equal(value, canonical[name.removeprefix("mean/")])
 
 
 def test_torch_orders_its_gates_r_z_n() -> None:

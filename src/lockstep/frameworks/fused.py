@@ -14,28 +14,25 @@ import numpy as np
 from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.state import DeviceState
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet
-from lockstep.models.lenet import LeNetModel
 from lockstep.models.losses import squared
-from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Array, Ops, Weights
-from lockstep.spec import SGD
+from lockstep.spec import SGD, Linear
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
 
 
+NOTES = {
+    "conv_max_pool": "fused convolution and pooling",
+    "conv_avg_pool": "fused convolution and pooling",
+    "symbol_gru": "fused gru",
+}
+
+
 def fused_notes(ops: Ops, model: Model) -> tuple[str, ...]:
-    """The note of the part of the model that has a faster implementation in these Ops, if any."""
-    match model:
-        case LeNetModel(pooling):
-            part, note = f"conv_{pooling}_pool", "fused convolution and pooling"
-        case RecurrentNet(gates=3):
-            part, note = "symbol_gru", "fused gru"
-        case _:
-            return ()
-    return (note,) if part in ops.fused else ()
+    """The notes of the model's parts that have a faster implementation in these Ops."""
+    return tuple(NOTES[part] for part in model.fused_parts if part in ops.fused)
 
 
 # --- linear regression by plain SGD ---------------------------------------------------------------
@@ -49,10 +46,9 @@ def is_linear_sgd(task: Task, spec: RunSpec) -> bool:
         spec.fused
         and spec.devices == 1
         and spec.optimizer == SGD()
-        and isinstance(task.model, LinearNet)
-        and task.model.num_outputs == 1
+        and spec.model == Linear()
         and task.loss is squared
-        and set(task.splits["train"]) == {"x", "y"}
+        and task.splits["train"]["y"].shape[1:] == (1,)
     )
 
 

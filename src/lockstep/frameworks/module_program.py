@@ -1,4 +1,5 @@
-"""Programs of layers and optimizers that keep their state inside, step by step.
+"""Programs of layers and optimizers that keep their state inside, step by step; and the checks of
+a person's own module that frameworks share.
 
 Between calls the state is kept apart, so that the one given stays valid: it is put into the module
 when a call begins and taken out when it ends.
@@ -6,17 +7,21 @@ when a call begins and taken out when it ends.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from lockstep.errors import InputError
 from lockstep.frameworks.device_share import Share, WholeBatch, mean
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.programs import Log, evaluated, fetched
 from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState, States
 from lockstep.frameworks.step import make_sums, start_carry
+from lockstep.models.fitting import check_outputs
 from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.optimizers import clip
 
@@ -25,6 +30,48 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 SEEDS_APART = 1_000_003  # between the first steps of neighbouring seeds: they draw apart
+EVALUATION_SEED = 0  # of what a module draws while it is evaluated, or tried
+# Layers such as Dropout draw from a generator that the whole process shares. A run whose module may
+# draw seeds it for each step, and holds this lock until the step's gradient is there: runs in
+# several threads each draw what they draw alone. A module may be called within a module.
+_GENERATOR = threading.RLock()
+
+
+@contextmanager
+def drawing(
+    seeded: Callable[[int], AbstractContextManager[object]], seed: int | None
+) -> Iterator[None]:
+    """Within it, what a module draws follows from the seed; None: the module draws nothing.
+
+    `seeded(seed)` seeds the framework's generator, and gives it back as it was where it can."""
+    if seed is None:
+        yield
+        return
+    with _GENERATOR, seeded(seed):
+        yield
+
+
+def require_module(model: Any, kind: type | tuple[type, ...], name: str) -> None:
+    """Refuse a person's own model that is not a module of this framework."""
+    if not isinstance(model, kind):
+        remedy = "Run it in its own framework."
+        raise InputError("model", type(model).__name__, f"is not a {name}", remedy)
+
+
+def check_module(task: Task, module: Any, call: Callable[[np.ndarray], Array]) -> None:
+    """Refuse a module that fails on the task's examples, or whose outputs do not fit its y."""
+    check_outputs(task.splits, task.classifies, type(module).__name__, call)
+
+
+def refuse_other_state(names: Iterable[str]) -> None:
+    """Refuse a module with state beside its parameters, by their names."""
+    if found := ", ".join(sorted(names)):
+        raise InputError(
+            "model",
+            found,
+            "is state beside parameters, which a run cannot carry",
+            "Use layers without it (no BatchNorm, no Dropout).",
+        )
 
 
 class NativeModule(Protocol):

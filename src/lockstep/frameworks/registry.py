@@ -118,7 +118,8 @@ def layout(name: str, model: Model) -> Layout:
     One without layers, such as NumPy, has the canonical layout.
 
     >>> from lockstep import models, spec
-    >>> [e.native for e in layout("torch", models.build(spec.Linear(), (5,), 1)).entries]
+    >>> model = models.build(spec.Linear(), (5,), 1)
+    >>> list(layout("torch", model).to_native(model.initial_weights(0)))
     ['1.weight', '1.bias']
     """
     check_known(name)

@@ -1,53 +1,30 @@
-"""Models without state: linear and softmax regression, and the multilayer perceptron."""
+"""Dense layers: linear and softmax regression, and the multilayer perceptron."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from math import prod
 
-from lockstep.models.model import draw_weights, gaussian, xavier
-
-if TYPE_CHECKING:
-    from lockstep.ops import Array, Arrays, Ops, Weights
-
-
-@dataclass(frozen=True)
-class LinearNet:
-    """y = x w + b on the flattened input: linear regression, and softmax regression's scores."""
-
-    num_inputs: int
-    num_outputs: int
-
-    def initial_weights(self, seed: int) -> Arrays:
-        shapes = {"w": (self.num_inputs, self.num_outputs), "b": (self.num_outputs,)}
-        return draw_weights(shapes, gaussian, seed)
-
-    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
-        return {}
-
-    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        flat = ops.reshape(x, (x.shape[0], self.num_inputs))  # (B, I)
-        return flat @ w["w"] + w["b"], carry
+from lockstep.errors import InputError
+from lockstep.models.layers import Dense, Flatten, Layer, ReLU, Sequential
+from lockstep.models.model import gaussian, xavier
+from lockstep.spec import MLP, Linear, Softmax
 
 
-@dataclass(frozen=True)
-class MLPNet:
-    """Linear layers with ReLU between them: sizes (inputs, hidden ..., outputs)."""
+def linear(part: Linear | Softmax, input_shape: tuple[int, ...], num_outputs: int) -> Sequential:
+    """y = x w + b on the flattened input; for softmax regression, the scores of the classes."""
+    if isinstance(part, Softmax) and num_outputs < 2:
+        problem = "needs classes, but the data has none"
+        raise InputError("model.kind", part.kind, problem, "Use linear.")
+    dense = Dense("fc1", prod(input_shape), num_outputs, weight="w", bias="b")
+    return Sequential((Flatten(), dense), input_shape, gaussian)
 
-    sizes: tuple[int, ...]
 
-    def initial_weights(self, seed: int) -> Arrays:
-        shapes: dict[str, tuple[int, ...]] = {}
-        for i, (fan_in, fan_out) in enumerate(zip(self.sizes, self.sizes[1:], strict=False), 1):
-            shapes |= {f"w{i}": (fan_in, fan_out), f"b{i}": (fan_out,)}
-        return draw_weights(shapes, xavier, seed)
-
-    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
-        return {}
-
-    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        h = ops.reshape(x, (x.shape[0], self.sizes[0]))  # (B, I)
-        last = len(self.sizes) - 1
-        for i in range(1, last):
-            h = ops.relu(h @ w[f"w{i}"] + w[f"b{i}"])
-        return h @ w[f"w{last}"] + w[f"b{last}"], carry
+def mlp(part: MLP, input_shape: tuple[int, ...], num_outputs: int) -> Sequential:
+    """Layers fc1, fc2 ... with ReLU between them; the arrays are w1, b1, w2, b2 ..."""
+    layers: list[Layer] = [Flatten()]
+    for i, (inputs, outputs) in enumerate(
+        pairwise((prod(input_shape), *part.hiddens, num_outputs)), 1
+    ):
+        layers += [Dense(f"fc{i}", inputs, outputs, weight=f"w{i}", bias=f"b{i}"), ReLU()]
+    return Sequential(tuple(layers[:-1]), input_shape, xavier)

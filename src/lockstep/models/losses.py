@@ -1,4 +1,4 @@
-"""Losses and the metric, per example, over Ops. Averages are taken by whoever sums."""
+"""Losses and the metric, per example, over Ops. Callers sum and average."""
 
 from __future__ import annotations
 

@@ -19,6 +19,10 @@ Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
 class Model(Protocol):
     """A model written once. `apply` is pure: the same inputs give the same outputs."""
 
+    @property
+    def fused_parts(self) -> tuple[str, ...]:
+        """The parts, by their names in `Ops.fused`, that an adapter may compute in one piece."""
+
     def initial_weights(self, seed: int) -> Arrays:
         """Canonical float64 weights, by name, drawn by NumPy from the seed."""
 

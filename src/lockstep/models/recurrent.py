@@ -9,7 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lockstep.models.layers import Dense
 from lockstep.models.model import draw_weights, gaussian
+from lockstep.spec import GRU, RNN
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Arrays, Ops, Weights
@@ -73,22 +75,46 @@ def _projected(ops: Ops, x: Array, w: Weights) -> Array:
     return ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, width))
 
 
+def build(part: RNN | GRU, input_shape: tuple[int, ...], num_outputs: int) -> RecurrentNet:
+    """The recurrent layer of the part's kind over symbols, and a dense layer to their scores."""
+    if isinstance(part, GRU):
+        return RecurrentNet(num_outputs, part.num_hiddens, gates=3, reset=part.reset)
+    return RecurrentNet(num_outputs, part.num_hiddens, gates=1)
+
+
 @dataclass(frozen=True)
 class RecurrentNet:
-    """x (T, B) symbols -> scores (T, B, V). `gates` is 1 for the RNN, 3 for the GRU."""
+    """A recurrent layer and a dense layer: x (T, B) symbols -> scores (T, B, V).
+
+    `gates` is 1 for the RNN, 3 for the GRU, which applies its reset gate before or after the
+    product with w_h; only after has it a second bias, b_h.
+    """
 
     vocab_size: int
     num_hiddens: int
     gates: int
     reset: str = "before"
 
-    def initial_weights(self, seed: int) -> Arrays:
+    @property
+    def output(self) -> Dense:
+        """From the states to the scores."""
+        return Dense("output", self.num_hiddens, self.vocab_size, weight="w_out", bias="b_out")
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Of the weights, by name."""
         v, n = self.vocab_size, self.num_hiddens
         wide = self.gates * n
-        shapes: dict[str, tuple[int, ...]] = {"w_x": (v, wide), "w_h": (n, wide), "b": (wide,)}
-        if self.gates == 3 and self.reset == "after":
-            shapes["b_h"] = (wide,)
-        return draw_weights(shapes | {"w_out": (n, v), "b_out": (v,)}, gaussian, seed)
+        second = {"b_h": (wide,)} if self.gates == 3 and self.reset == "after" else {}
+        own = {"w_x": (v, wide), "w_h": (n, wide), "b": (wide,)}
+        return {**own, **second, **self.output.shapes}
+
+    @property
+    def fused_parts(self) -> tuple[str, ...]:
+        return ("symbol_gru",) if self.gates == 3 else ()
+
+    def initial_weights(self, seed: int) -> Arrays:
+        return draw_weights(self.shapes, gaussian, seed)
 
     def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
         return {"h": (batch_size, self.num_hiddens)}

@@ -18,7 +18,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, is_live
+from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, PlainLines, is_live
 from lockstep.report.quantities import duration, number, rate
 from lockstep.training.events import Event, ProgramCompiled
 
@@ -29,9 +29,7 @@ class PlainCompareProgress:
     """A line when a framework starts, one every few seconds, and one when it ends."""
 
     def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
-        self._file = file or sys.stderr
-        self._seconds = seconds
-        self._printed = -math.inf
+        self._lines = PlainLines(file, seconds)
         self._paces: dict[str, Pace] = {}
         self._begin: dict[str, float] = {}
 
@@ -47,27 +45,19 @@ class PlainCompareProgress:
             pace(event)
             if isinstance(event, ProgramCompiled):
                 ready = duration(event.seconds)
-                self._print(f"{label}: ready in {ready}, {pace.num_steps:,} steps")
-            elif 0 < pace.step < pace.num_steps and self._is_due:
-                self._print(
+                self._lines.print(f"{label}: ready in {ready}, {pace.num_steps:,} steps")
+            elif 0 < pace.step < pace.num_steps and self._lines.is_due:
+                self._lines.print(
                     f"{label}: step {pace.step:,}/{pace.num_steps:,}, {rate(pace.rate)} steps/s, "
                     f"loss {number(pace.loss)}, {pace.time_left} left"
                 )
         elif event == "starting":
             self._begin[label] = time.monotonic()
-            self._print(f"{label}: starting")
+            self._lines.print(f"{label}: starting")
         else:
             took = duration(time.monotonic() - self._begin.get(label, time.monotonic()))
             steps = f", {pace.step:,} steps, loss {number(pace.loss)}" if pace.step else ""
-            self._print(f"{label}: {event} after {took}{steps}")
-
-    @property
-    def _is_due(self) -> bool:
-        return time.monotonic() - self._printed >= self._seconds
-
-    def _print(self, line: str) -> None:
-        print(line, file=self._file, flush=True)
-        self._printed = time.monotonic()
+            self._lines.print(f"{label}: {event} after {took}{steps}")
 
 
 class LiveCompareProgress:

@@ -118,14 +118,28 @@ def _line(event: Event, pace: Pace) -> tuple[str, str] | None:
     return None
 
 
-class PlainProgress:
-    """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
+class PlainLines:
+    """Lines on a stream, and whether it is time for the next of those that repeat."""
 
     def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
         self._file = file or sys.stderr
         self._seconds = seconds
-        self._pace = Pace()
         self._printed = -math.inf
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() - self._printed >= self._seconds
+
+    def print(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+        self._printed = time.monotonic()
+
+
+class PlainProgress:
+    """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
+
+    def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
+        self._lines, self._pace = PlainLines(file, seconds), Pace()
 
     def __enter__(self) -> Self:
         return self
@@ -138,21 +152,17 @@ class PlainProgress:
         pace = self._pace
         if isinstance(event, RunStarted):
             begin = f" from step {event.step:,}" if event.step else ""
-            self._print(f"training: {event.num_steps:,} steps{begin}")
+            self._lines.print(f"training: {event.num_steps:,} steps{begin}")
         elif isinstance(event, ProgramCompiled):
-            self._print(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
+            self._lines.print(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
         elif isinstance(event, StepsCompleted):
-            if time.monotonic() - self._printed >= self._seconds:
-                self._print(
+            if self._lines.is_due:
+                self._lines.print(
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {pace.time_left} left"
                 )
         elif line := _line(event, pace):
-            self._print(line[0])
-
-    def _print(self, line: str) -> None:
-        print(line, file=self._file, flush=True)
-        self._printed = time.monotonic()
+            self._lines.print(line[0])
 
 
 class LiveProgress:
@@ -263,15 +273,10 @@ def _bar(file: TextIO) -> Progress:
 
 
 def _plain(name: str, file: TextIO) -> Report:
-    begin = time.monotonic()
-    printed = begin - PLAIN_SECONDS
+    lines, begin = PlainLines(file, PLAIN_SECONDS), time.monotonic()
 
     def report(share: float, text: str) -> None:
-        nonlocal printed
-        now = time.monotonic()
-        if now - printed >= PLAIN_SECONDS or share == 1.0:
-            printed = now
-            line = f"{name}: {share:4.0%}  {text}  ({duration(now - begin)})"
-            print(line, file=file, flush=True)
+        if lines.is_due or share == 1.0:
+            lines.print(f"{name}: {share:4.0%}  {text}  ({duration(time.monotonic() - begin)})")
 
     return report

@@ -4,14 +4,14 @@ other methods do. The objects are of rooms on the left, which do not import this
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from lockstep.report.comparison_figures import compare_figure
 from lockstep.report.comparison_page import write_comparison_page
-from lockstep.report.comparison_tables import print_comparison
+from lockstep.report.comparison_tables import print_comparison as show_comparison
 from lockstep.report.figures import save_figure
 from lockstep.report.run_figures import run_figure
-from lockstep.report.run_tables import print_result
+from lockstep.report.run_tables import print_result as show_result
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -19,21 +19,19 @@ if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison
     from lockstep.training.result import Result
 
-
-def show_result(result: Result, file: TextIO | None = None) -> None:
-    """Print what a run came to."""
-    print_result(result, file)
+__all__ = [
+    "plot_comparison",
+    "plot_result",
+    "report_comparison",
+    "show_comparison",
+    "show_result",
+]
 
 
 def plot_result(result: Result, path: str | Path | None = None) -> Figure:
     """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
     spec = result.spec
     return _saved(run_figure(result.history, f"{spec.name} in {spec.framework}"), path)
-
-
-def show_comparison(comparison: Comparison, file: TextIO | None = None) -> None:
-    """Print the table and the verdict."""
-    print_comparison(comparison, file)
 
 
 def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import cycle
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -47,7 +48,8 @@ def run_figure(history: History, title: str = "", framework: str = "") -> Figure
         if kind == "lr":
             draw_lr(axes, history[:, "lr"])
         else:
-            _draw_metrics(axes, history, kind)
+            log_if_wide(axes, _draw_metrics(axes, history, kind))
+            legend(axes)
     return figure
 
 
@@ -77,23 +79,26 @@ def draw_lr(axes: Axes, lrs: np.ndarray) -> None:
     axes.set_ylim(0, 1.15 * min(max(lrs.max(initial=0.0), 1e-12), LARGEST))
 
 
-def _draw_metrics(axes: Axes, history: History, kind: str) -> None:
+def _draw_metrics(
+    axes: Axes, history: History, kind: str, label: str = "", tint: str = ""
+) -> np.ndarray:
+    """A run's metrics of one kind, and all their values. Each has a colour of its own or, with a
+    run's label and tint, a dash of its own."""
     style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
     scale = 100 if kind == "accuracy" else 1
     everything = np.array([])
-    for name, place in zip(_metrics_of(history, kind), SERIES, strict=False):
+    for name, hue, dash in zip(_metrics_of(history, kind), SERIES, cycle(DASHES), strict=False):
         points = [
             (e.epoch + 1, scale * e.metrics[name]) for e in history.epochs if name in e.metrics
         ]
         xs, ys = thinned(*np.array(points).T)
+        look = {"color": tint, "linestyle": dash} if tint else {"color": hue, "linewidth": 1.8}
         marker = "o" if len(points) <= 30 else None
-        axes.plot(
-            xs, ys, color=place, marker=marker, markersize=4, linewidth=1.8, label=metric_name(name)
-        )
+        named = f"{label}: {metric_name(name)}" if label else metric_name(name)
+        axes.plot(xs, ys, marker=marker, markersize=4, label=named, **look)
         everything = np.append(everything, ys)
     axes.locator_params(axis="x", integer=True)
-    log_if_wide(axes, everything)
-    legend(axes)
+    return everything
 
 
 def _metrics_of(history: History, kind: str) -> list[str]:
@@ -119,22 +124,7 @@ def against_figure(runs: Mapping[str, History], title: str = "") -> Figure:
         rates = thinned(steps, history[:, "lr"])
         axes[-1].plot(*rates, color=tint, linestyle=dash, drawstyle="steps-post", label=label)
         for kind, below in zip(panels, axes[1:-1], strict=True):
-            _draw_metrics_of(below, history, kind, label, tint)
+            _draw_metrics(below, history, kind, label, tint)
     for each in axes:
         legend(each)
     return figure
-
-
-def _draw_metrics_of(axes: Axes, history: History, kind: str, label: str, tint: str) -> None:
-    """One run's metrics of a kind, each with a dash of its own."""
-    style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
-    scale = 100 if kind == "accuracy" else 1
-    for name, dash in zip(_metrics_of(history, kind), DASHES, strict=False):
-        points = [
-            (e.epoch + 1, scale * e.metrics[name]) for e in history.epochs if name in e.metrics
-        ]
-        xs, ys = thinned(*np.array(points).T)
-        marker = "o" if len(points) <= 30 else None
-        axes.plot(xs, ys, color=tint, linestyle=dash, marker=marker, markersize=4,
-                  label=f"{label}: {metric_name(name)}")  # fmt: skip
-    axes.locator_params(axis="x", integer=True)

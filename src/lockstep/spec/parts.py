@@ -2,7 +2,7 @@
 
 Nothing here computes: the rooms `data`, `models` and `optimizers` give these records their meaning.
 A part's `kind` is its name in TOML (`[model] kind = "gru"`) and on the command line; `add` makes
-another kind known.
+another kind known. `models.add` and `optimizers.add` call it.
 """
 
 from __future__ import annotations
@@ -176,18 +176,20 @@ class OwnModel:
     weights: str = ""
 
 
-ModelPart = Linear | Softmax | MLP | LeNet | RNN | GRU | OwnModel
+ModelPart = Part
 
 # --- optimizers ---------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class _Optimizer:
+class OptimizerPart:
     """What every optimizer has: weight decay and clipping. 0 switches each off.
 
-    Gradients are clipped first (by value, then by global norm), decay is added after.
+    Gradients are clipped first (by value, then by global norm), decay is added after. The checks
+    below are those of fields that optimizers have in common; others are a record's own to check.
     """
 
+    kind: ClassVar[str]
     weight_decay: float = 0.0
     clip_norm: float = 0.0
     clip_value: float = 0.0
@@ -207,14 +209,14 @@ class _Optimizer:
 
 
 @dataclass(frozen=True)
-class SGD(_Optimizer):
+class SGD(OptimizerPart):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
 
 
 @dataclass(frozen=True)
-class Momentum(_Optimizer):
+class Momentum(OptimizerPart):
     """v <- m v + g; w <- w - lr v."""
 
     kind: ClassVar[str] = "momentum"
@@ -222,7 +224,7 @@ class Momentum(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Nesterov(_Optimizer):
+class Nesterov(OptimizerPart):
     """v <- m v + g; w <- w - lr (g + m v)."""
 
     kind: ClassVar[str] = "nesterov"
@@ -230,7 +232,7 @@ class Nesterov(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adagrad(_Optimizer):
+class Adagrad(OptimizerPart):
     """s <- s + g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "adagrad"
@@ -238,7 +240,7 @@ class Adagrad(_Optimizer):
 
 
 @dataclass(frozen=True)
-class RMSprop(_Optimizer):
+class RMSprop(OptimizerPart):
     """s <- d s + (1-d) g^2; w <- w - lr g / (sqrt(s) + eps)."""
 
     kind: ClassVar[str] = "rmsprop"
@@ -247,7 +249,7 @@ class RMSprop(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adadelta(_Optimizer):
+class Adadelta(OptimizerPart):
     """s <- d s + (1-d) g^2; u = g sqrt(v+eps) / sqrt(s+eps); v <- d v + (1-d) u^2; w <- w - lr u"""
 
     kind: ClassVar[str] = "adadelta"
@@ -256,7 +258,7 @@ class Adadelta(_Optimizer):
 
 
 @dataclass(frozen=True)
-class Adam(_Optimizer):
+class Adam(OptimizerPart):
     """Means of g and g^2, both corrected for their start at zero."""
 
     kind: ClassVar[str] = "adam"
@@ -272,8 +274,6 @@ class AdamW(Adam):
     kind: ClassVar[str] = "adamw"
     weight_decay: float = 0.01
 
-
-OptimizerPart = SGD | Momentum | Nesterov | Adagrad | RMSprop | Adadelta | Adam | AdamW
 
 # --- by kind --------------------------------------------------------------------------------------
 

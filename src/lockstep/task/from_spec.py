@@ -34,8 +34,8 @@ def model_of(spec: RunSpec) -> models.Model:
     """The model alone, without its data.
 
     >>> from lockstep import recipes
-    >>> model_of(recipes.airfoil_linear())
-    LinearNet(num_inputs=5, num_outputs=1)
+    >>> model_of(recipes.airfoil_linear()).initial_weights(0)["w"].shape
+    (5, 1)
     """
     if isinstance(spec.data, OwnData):
         problem = "is known to its own code only"

@@ -38,6 +38,7 @@ class OwnNet:
 
     function: Callable[[Any, Any, Any], Any]
     weights: dict[str, np.ndarray]
+    fused_parts = ()
 
     def initial_weights(self, seed: int) -> Arrays:
         return {name: np.array(value, np.float64) for name, value in self.weights.items()}

@@ -11,7 +11,7 @@ import pytest
 from lockstep.errors import InputError
 from lockstep.experiments.scaling.backward import measure_backward
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.lenet import lenet
 from lockstep.models.losses import cross_entropy
 from lockstep.models.recurrent import RecurrentNet
 
@@ -36,7 +36,7 @@ def test_shares_by_hand() -> None:
 
 
 def test_lenet_completes_its_last_layers_first() -> None:
-    model = LeNetModel("max")
+    model = lenet("max")
     weights = model.initial_weights(0)
     x = np.random.default_rng(0).random((8, 28, 28))
     y = np.arange(8)

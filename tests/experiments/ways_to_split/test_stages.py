@@ -8,7 +8,7 @@ from lockstep.experiments.ways_to_split.division import layer_shapes, weight_par
 from lockstep.experiments.ways_to_split.holdings import stages
 from lockstep.experiments.ways_to_split.question import BLOCK, num_updates, turns
 from lockstep.experiments.ways_to_split.results import bubble, bubble_of_stages
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.lenet import lenet
 
 
 @pytest.mark.parametrize(
@@ -19,13 +19,13 @@ from lockstep.models.lenet import LeNetModel
     ],
 )
 def test_products(pooling: str, products: list[int]) -> None:
-    assert [layer.products for layer in layer_shapes(LeNetModel(pooling))] == products
+    assert [layer.products for layer in layer_shapes(lenet(pooling))] == products
 
 
 @pytest.mark.parametrize("pooling", ["max", "avg"])
 def test_stages_are_the_layers_in_order(pooling: str) -> None:
-    model = LeNetModel(pooling)
-    names = [layer.name for layer in model.layers]
+    model = lenet(pooling)
+    names = [layer.name for layer in model.blocks]
     for devices in range(1, len(names) + 1):
         found = [[shape.name for shape in stage] for stage in stages(model, devices)]
         assert len(found) == devices
@@ -62,7 +62,7 @@ def test_the_bubble_is_that_of_a_simulated_pipeline(devices: int, micro_batches:
 @pytest.mark.parametrize("pooling", ["max", "avg"])
 @pytest.mark.parametrize("devices", [1, 2, 3, 4, 5, 6])
 def test_parts_are_all_of_each_weight(pooling: str, devices: int) -> None:
-    model = LeNetModel(pooling)
+    model = lenet(pooling)
     parts = weight_parts(model, devices)
     assert list(parts) == list(model.shapes)
     for name, part in parts.items():

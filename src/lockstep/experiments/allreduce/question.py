@@ -32,12 +32,6 @@ def known_algorithms(transport: str) -> list[str]:
     return [*ALGORITHMS, *TRANSPORTS[transport]]
 
 
-def usable_algorithms(transport: str) -> list[str]:
-    """Those that can run on this machine: an engine needs its framework."""
-    usable = environments.usable()
-    return [name for name in known_algorithms(transport) if ENGINES.get(name, "numpy") in usable]
-
-
 def _sizes(text: str) -> tuple[int, ...]:
     return tuple(dict.fromkeys(parse_size(word) for word in parse_list(text, "size")))
 
@@ -95,22 +89,17 @@ class Question:
         """The same with the names of the algorithms that `all` means here."""
         if self.algorithms != ALL:
             return self
-        names = [
-            name
-            for name in usable_algorithms(self.transport)
-            if name not in ENGINES or math.isinf(self.bandwidth)
-        ]
-        return replace(self, algorithms=tuple(names))
+        left_out = [line.split()[0] for line in self.left_out()]
+        known = known_algorithms(self.transport)
+        return replace(self, algorithms=tuple(name for name in known if name not in left_out))
 
     def left_out(self) -> Iterator[str]:
-        """A line for everything that `all` leaves out."""
-        if self.algorithms != ALL:
-            return
-        usable = usable_algorithms(self.transport)
-        for name in known_algorithms(self.transport):
-            if name not in usable:
+        """A line for everything that `all` leaves out, which begins with its name."""
+        usable = environments.usable()
+        for name in TRANSPORTS[self.transport] if self.algorithms == ALL else ():
+            if ENGINES[name] not in usable:
                 yield f"{name} is left out: {ENGINES[name]} is not installed"
-            elif name in ENGINES and math.isfinite(self.bandwidth):
+            elif math.isfinite(self.bandwidth):
                 yield f"{name} is left out: it cannot be given a bandwidth"
 
     @property

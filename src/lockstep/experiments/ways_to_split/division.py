@@ -17,15 +17,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
 
-from lockstep.models.lenet import Convolution, Layer, LeNetModel
+from lockstep.models.layers import Block, Convolution, Sequential
 from lockstep.processes.splitting import shard_sizes, shard_slices
 
 SIDE = 28  # of an image
 # fewest exchanges, then fewest bytes: between two devices 5 exchanges a step for both forms, where
 # outputs alone would take 9 and 7, and a fourth more bytes
-BY = {
-    "max": ("outputs", "outputs", "inputs", "outputs", "inputs"),
-    "avg": ("outputs", "outputs", "inputs", "inputs"),
+BY = {  # by the number of layers: LeNet with max- and with avg-pooling
+    5: ("outputs", "outputs", "inputs", "outputs", "inputs"),
+    4: ("outputs", "outputs", "inputs", "inputs"),
 }
 
 
@@ -34,7 +34,7 @@ class LayerShape:
     """Of one example: the outputs' shape, how many numbers there are before pooling, and how many
     products are added up for them."""
 
-    layer: Layer
+    layer: Block
     outputs: tuple[int, ...]
     unpooled: int
     products: int
@@ -44,18 +44,19 @@ class LayerShape:
         return self.layer.name
 
 
-def layer_shapes(model: LeNetModel) -> tuple[LayerShape, ...]:
+def layer_shapes(model: Sequential) -> tuple[LayerShape, ...]:
     """Layer by layer. A kernel multiplies at every place, a matrix once.
 
-    >>> [(s.name, s.outputs, s.products) for s in layer_shapes(LeNetModel("avg"))][:3]
+    >>> from lockstep.models.lenet import lenet
+    >>> [(s.name, s.outputs, s.products) for s in layer_shapes(lenet("avg"))][:3]
     [('conv1', (20, 13, 13), 121680), ('conv2', (50, 4, 4), 2025000), ('fc1', (128,), 102400)]
     """
     found, side = [], SIDE
-    for layer in model.layers:
+    for layer in model.blocks:
         shape = model.shapes[f"{layer.name}_w"]
         size = prod(shape)
-        if isinstance(layer, Convolution):
-            places = side + 2 * layer.padding - shape[2] + 1
+        if isinstance(layer.layer, Convolution):
+            places = side + 2 * layer.layer.padding - shape[2] + 1
             side = places // 2
             found.append(
                 LayerShape(layer, (shape[0], side, side), places**2 * shape[0], places**2 * size)
@@ -75,7 +76,7 @@ class Divided:
     device's part, of the inputs gathered or the outputs scattered.
     """
 
-    layer: Layer
+    layer: Block
     by: str
     before: str
     after: str
@@ -90,18 +91,19 @@ class Part:
     slices: tuple[slice, ...]
 
 
-def divide(model: LeNetModel, num_devices: int) -> tuple[Divided, ...]:
+def divide(model: Sequential, num_devices: int) -> tuple[Divided, ...]:
     """The layers in order.
 
-    >>> [(d.layer.name, d.by, d.before, d.after) for d in divide(LeNetModel("avg"), 2)][1:]
+    >>> from lockstep.models.lenet import lenet
+    >>> [(d.layer.name, d.by, d.before, d.after) for d in divide(lenet("avg"), 2)][1:]
     [('conv2', 'outputs', 'gather', ''), ('fc1', 'inputs', '', 'scatter'), \
 ('fc2', 'inputs', '', 'sum')]
     """
     return tuple(_divided(model, num_devices))
 
 
-def _divided(model: LeNetModel, num_devices: int) -> Iterator[Divided]:
-    shapes, ways = layer_shapes(model), BY[model.pooling]
+def _divided(model: Sequential, num_devices: int) -> Iterator[Divided]:
+    shapes, ways = layer_shapes(model), BY[len(model.blocks)]
     for i, (shape, by) in enumerate(zip(shapes, ways, strict=True)):
         earlier = ways[i - 1] if i else ""
         before = after = ""
@@ -114,11 +116,12 @@ def _divided(model: LeNetModel, num_devices: int) -> Iterator[Divided]:
         yield Divided(shape.layer, by, before, after, shard_sizes(units, num_devices))
 
 
-def weight_parts(model: LeNetModel, num_devices: int) -> dict[str, Part]:
+def weight_parts(model: Sequential, num_devices: int) -> dict[str, Part]:
     """Every weight's part on each device, by name. A bias that is added to a sum over devices is
     device 0's alone.
 
-    >>> parts = weight_parts(LeNetModel("max"), 4)
+    >>> from lockstep.models.lenet import lenet
+    >>> parts = weight_parts(lenet("max"), 4)
     >>> [part.stop - part.start for part in parts["conv1_w"].slices]
     [2, 2, 1, 1]
     >>> parts["fc1_w"].axis, parts["fc1_w"].slices[0], parts["fc1_b"].slices[:2]
@@ -126,7 +129,7 @@ def weight_parts(model: LeNetModel, num_devices: int) -> dict[str, Part]:
     """
     shapes = layer_shapes(model)
     found: dict[str, Part] = {}
-    for i, (shape, by) in enumerate(zip(shapes, BY[model.pooling], strict=True)):
+    for i, (shape, by) in enumerate(zip(shapes, BY[len(model.blocks)], strict=True)):
         if by == "outputs":
             slices = shard_slices(shape.outputs[0], num_devices)
             found[f"{shape.name}_w"] = Part(_output_axis(shape.layer), slices)
@@ -148,20 +151,21 @@ def whole_on(rank: int, length: int, num_devices: int) -> Part:
     return Part(0, tuple(slice(start, stop) for start, stop in ends))
 
 
-def most_parts(model: LeNetModel) -> tuple[str, int]:
+def most_parts(model: Sequential) -> tuple[str, int]:
     """The layer that can be divided over the fewest devices, and over how many.
 
-    >>> most_parts(LeNetModel("max"))
+    >>> from lockstep.models.lenet import lenet
+    >>> most_parts(lenet("max"))
     ('conv1', 6)
     """
-    shapes, ways = layer_shapes(model), BY[model.pooling]
+    shapes, ways = layer_shapes(model), BY[len(model.blocks)]
     divided = {s.name: s.outputs[0] for s, by in zip(shapes, ways, strict=True) if by == "outputs"}
     name = min(divided, key=lambda layer: divided[layer])
     return name, divided[name]
 
 
-def _output_axis(layer: Layer) -> int:
-    return 0 if isinstance(layer, Convolution) else 1
+def _output_axis(layer: Block) -> int:
+    return 0 if isinstance(layer.layer, Convolution) else 1
 
 
 def _row_slices(earlier: LayerShape, num_devices: int) -> tuple[slice, ...]:

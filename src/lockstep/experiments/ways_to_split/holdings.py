@@ -17,7 +17,7 @@ from lockstep.experiments.ways_to_split.division import (
     whole_on,
 )
 from lockstep.experiments.ways_to_split.question import LAYERS, WITHIN, Question
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import Sequential
 from lockstep.ops import Arrays
 
 # what a number before pooling costs, in products: convolutions of few channels, ReLU and pooling
@@ -25,14 +25,15 @@ from lockstep.ops import Arrays
 UNPOOLED = 300
 
 
-def stages(model: LeNetModel, num_devices: int) -> tuple[tuple[LayerShape, ...], ...]:
+def stages(model: Sequential, num_devices: int) -> tuple[tuple[LayerShape, ...], ...]:
     """Neighbouring layers for each device, so that the largest cost is as small as possible, then
     the second largest, and so on.
 
     A layer costs its products three times: forward, gradient of weights, gradient of inputs, which
     images do not need; and UNPOOLED for each number that it computes.
 
-    >>> [[layer.name for layer in stage] for stage in stages(LeNetModel("max"), 3)]
+    >>> from lockstep.models.lenet import lenet
+    >>> [[layer.name for layer in stage] for stage in stages(lenet("max"), 3)]
     [['conv1'], ['conv2'], ['fc1', 'fc2', 'fc3']]
     """
     layers = layer_shapes(model)

@@ -11,7 +11,8 @@ from lockstep.checks import one_of, whole
 from lockstep.errors import InputError, unknown
 from lockstep.experiments import option
 from lockstep.experiments.ways_to_split.division import most_parts
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import Sequential
+from lockstep.models.lenet import lenet
 from lockstep.processes.splitting import check_num_devices
 from lockstep.report.quantities import parse_list
 from lockstep.spec.parts import POOLINGS, SOURCES
@@ -74,8 +75,8 @@ layers. Give at most 6.
         self._check_limits()
 
     @property
-    def model(self) -> LeNetModel:
-        return LeNetModel(self.pooling)
+    def model(self) -> Sequential:
+        return lenet(self.pooling)
 
     def _check_limits(self) -> None:
         """Each device must have something to do."""
@@ -85,7 +86,7 @@ layers. Give at most 6.
                 problem = f"{layer} has no more than {limit} parts, to divide within layers"
                 raise InputError("devices", self.devices, problem, f"Give at most {limit}.")
         if LAYERS in self.ways:
-            limit = len(self.model.layers)
+            limit = len(self.model.blocks)
             if self.devices > limit:
                 problem = f"the model has {limit} layers, to divide by layers"
                 raise InputError("devices", self.devices, problem, f"Give at most {limit}.")

@@ -1,4 +1,4 @@
-"""The models as Flax layers, and Optax's optimizers. layout.py has their arrays.
+"""Models as Flax layers, and Optax's optimizers. layout.py has their arrays.
 
 Flax's GRUCell has no recurrent bias for two of the gates, so the GRU is built from Dense layers,
 which have all.
@@ -6,7 +6,6 @@ which have all.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -14,47 +13,58 @@ import jax.numpy as jnp
 import optax
 from flax import linen as nn
 
-from lockstep.errors import InputError
+from lockstep.frameworks.concise import native_maker
+from lockstep.frameworks.layout import no_form
+from lockstep.frameworks.step import Call
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import (
+    AvgPool,
+    Convolution,
+    Dense,
+    Flatten,
+    Layer,
+    MaxPool,
+    ReLU,
+    Sequential,
+)
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Array, Weights
-from lockstep.spec.parts import Adam, AdamW, OptimizerPart
+from lockstep.optimizers import RULES
+from lockstep.spec.parts import OptimizerPart
 
 
 class Layers(nn.Module):
-    """Dense layers fc1, fc2 ... with ReLU between them."""
+    """A model's layers; Flax has channels last. Those from Flatten on are a module of their own
+    where there is an image."""
 
-    sizes: tuple[int, ...]
+    layers: tuple[Layer, ...]
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
-        x = x.reshape(x.shape[0], -1)
-        for i, size in enumerate(self.sizes, 1):
-            x = nn.Dense(size, name=f"fc{i}", param_dtype=x.dtype)(x)
-            x = nn.relu(x) if i < len(self.sizes) else x
+        for i, layer in enumerate(self.layers):
+            match layer:
+                case Flatten() if x.ndim == 4:
+                    x = x.transpose(0, 3, 1, 2).reshape(x.shape[0], -1)  # channels first
+                    return Layers(self.layers[i + 1 :], name="dense")(x)
+                case Flatten():
+                    x = x.reshape(x.shape[0], -1)
+                case ReLU():
+                    x = nn.relu(x)
+                case MaxPool(size):
+                    x = nn.max_pool(x, (size, size), strides=(size, size))
+                case AvgPool(size):
+                    x = nn.avg_pool(x, (size, size), strides=(size, size))
+                case Dense():
+                    x = nn.Dense(layer.outputs, name=layer.name, param_dtype=x.dtype)(x)
+                case Convolution():
+                    x = nn.Conv(
+                        layer.outputs,
+                        (layer.kernel, layer.kernel),
+                        padding=layer.padding,
+                        name=layer.name,
+                        param_dtype=x.dtype,
+                    )(x)
         return x
-
-
-class LeNet(nn.Module):
-    """Two convolutions with pooling, then dense layers."""
-
-    pooling: str
-
-    @nn.compact
-    def __call__(self, x: Array) -> Array:
-        if self.pooling == "max":
-            convolutions, pool = ((6, 5, 2), (16, 5, 0)), nn.max_pool
-        else:
-            convolutions, pool = ((20, 3, 0), (50, 5, 0)), nn.avg_pool
-        x = x[..., None]  # (B, 28, 28, 1)
-        for i, (channels, width, padding) in enumerate(convolutions, 1):
-            size = (width, width)
-            x = nn.Conv(channels, size, padding=padding, name=f"conv{i}", param_dtype=x.dtype)(x)
-            x = pool(nn.relu(x), (2, 2), strides=(2, 2))
-        x = x.transpose(0, 3, 1, 2)  # channels first, as the dense weights expect
-        return Layers((120, 84, 10) if self.pooling == "max" else (128, 10), name="dense")(x)
 
 
 class GRUCell(nn.RNNCellBase):
@@ -104,33 +114,31 @@ class LanguageModel(nn.Module):
         return nn.Dense(m.vocab_size, name="output", param_dtype=h.dtype)(states), h
 
 
-@dataclass(frozen=True)
-class Built:
-    """A Flax module; `recurrent` modules take and return a state."""
-
-    module: nn.Module
-    recurrent: bool = False
-
-    def call(self, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        params = {"params": nested(w)}
-        if not self.recurrent:
-            return self.module.apply(params, x), carry
-        scores, h = self.module.apply(params, x, carry["h"])
-        return scores, {"h": h}
-
-
-def build(model: Model) -> Built:
-    """The Flax module that is the same model as `model`."""
+def build(model: Model) -> tuple[nn.Module, Call]:
+    """The Flax module that is the same model as `model`, and its call of weights, x and carry."""
     match model:
-        case LinearNet(_, num_outputs):
-            return Built(Layers((num_outputs,)))
-        case MLPNet(sizes):
-            return Built(Layers(sizes[1:]))
-        case LeNetModel(pooling):
-            return Built(LeNet(pooling))
+        case Sequential():
+            return _sequential(model)
         case RecurrentNet():
-            return Built(LanguageModel(model), recurrent=True)
-    raise InputError("model", type(model).__name__, "has no Flax form", "Use --style scratch.")
+            module = LanguageModel(model)
+
+            def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+                scores, h = module.apply({"params": nested(w)}, x, carry["h"])
+                return scores, {"h": h}
+
+            return module, call
+    raise no_form(model, "Flax")
+
+
+def _sequential(model: Sequential) -> tuple[nn.Module, Call]:
+    module = Layers(model.layers)
+
+    def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        if len(model.input_shape) == 3:  # (B, C, H, W) -> (B, H, W, C)
+            x = x.reshape(x.shape[0], *model.input_shape).transpose(0, 2, 3, 1)
+        return module.apply({"params": nested(w)}, x), carry
+
+    return module, call
 
 
 def nested(flat: dict[str, Any]) -> dict[str, Any]:
@@ -157,31 +165,29 @@ _FIELDS = {  # fields of Optax's states -> our slots
 }
 
 
+# Each at rate 1: every one is linear in the rate, which is applied after it.
+MAKERS = {
+    "sgd": lambda o: optax.sgd(1.0),
+    "momentum": lambda o: optax.sgd(1.0, momentum=o.momentum),
+    "nesterov": lambda o: optax.sgd(1.0, momentum=o.momentum, nesterov=True),
+    # Optax adds eps under the root: its square there bounds the difference by eps
+    "adagrad": lambda o: optax.adagrad(1.0, initial_accumulator_value=0.0, eps=o.eps**2),
+    "rmsprop": lambda o: optax.rmsprop(1.0, decay=o.decay, eps=o.eps, eps_in_sqrt=False),
+    "adadelta": lambda o: optax.adadelta(1.0, rho=o.decay, eps=o.eps),
+    "adam": lambda o: optax.adam(1.0, o.beta1, o.beta2, o.eps),
+    "adamw": lambda o: optax.adamw(1.0, o.beta1, o.beta2, o.eps, weight_decay=o.weight_decay),
+}
+
+
 def optimizer(part: OptimizerPart) -> optax.GradientTransformation:
-    """Optax's optimizer at rate 1: every one is linear in the rate, which is applied after it."""
-    o: Any = part
-    if isinstance(part, AdamW):
-        return optax.adamw(1.0, o.beta1, o.beta2, o.eps, weight_decay=o.weight_decay)
-    match part:
-        case Adam():
-            rule = optax.adam(1.0, o.beta1, o.beta2, o.eps)
-        case _ if part.kind in ("momentum", "nesterov"):
-            rule = optax.sgd(1.0, momentum=o.momentum, nesterov=part.kind == "nesterov")
-        case _ if part.kind == "adagrad":
-            # Optax adds eps under the root: its square there bounds the difference by eps
-            rule = optax.adagrad(1.0, initial_accumulator_value=0.0, eps=o.eps**2)
-        case _ if part.kind == "rmsprop":
-            rule = optax.rmsprop(1.0, decay=o.decay, eps=o.eps, eps_in_sqrt=False)
-        case _ if part.kind == "adadelta":
-            rule = optax.adadelta(1.0, rho=o.decay, eps=o.eps)
-        case _:
-            rule = optax.sgd(1.0)
-    if part.weight_decay:
+    """Optax's optimizer of that kind, at rate 1."""
+    rule = native_maker(MAKERS, part, "optax")(part)
+    if part.weight_decay and RULES[part.kind].decays_gradient:
         rule = optax.chain(optax.add_decayed_weights(part.weight_decay), rule)
     return rule
 
 
-def with_slots(state: Any, slots: Weights, count: Array) -> Any:
+def optimizer_state(state: Any, slots: Weights, count: Array) -> Any:
     """Optax's state with our slots and the number of updates so far put into it."""
     if hasattr(state, "_fields"):
         values: dict[str, Any] = {}
@@ -192,12 +198,16 @@ def with_slots(state: Any, slots: Weights, count: Array) -> Any:
             elif name in _FIELDS:
                 values[name] = {n: slots[f"{_FIELDS[name]}/{n}"] for n in own}
             else:
-                values[name] = with_slots(own, slots, count)
+                values[name] = optimizer_state(own, slots, count)
         return type(state)(**values)
-    return tuple(with_slots(s, slots, count) for s in state) if isinstance(state, tuple) else state
+    return (
+        tuple(optimizer_state(s, slots, count) for s in state)
+        if isinstance(state, tuple)
+        else state
+    )
 
 
-def slots_of(state: Any) -> Weights:
+def optimizer_slots(state: Any) -> Weights:
     """Our slots out of Optax's state."""
     slots: Weights = {}
     if hasattr(state, "_fields"):
@@ -206,8 +216,8 @@ def slots_of(state: Any) -> Weights:
             if name in _FIELDS:
                 slots |= {f"{_FIELDS[name]}/{n}": value for n, value in own.items()}
             else:
-                slots |= slots_of(own)
+                slots |= optimizer_slots(own)
     elif isinstance(state, tuple):
         for part in state:
-            slots |= slots_of(part)
+            slots |= optimizer_slots(part)
     return slots

@@ -5,72 +5,41 @@ Flax keeps kernels as (height, width, in, out); names are the paths in its tree 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from lockstep.frameworks.layout import Entry, Layout, kernel_first, kernel_last, model_layout
-from lockstep.models import Model
+from lockstep.frameworks.layout import KERNEL_LAST, Entry, NativeLayers, entry
+from lockstep.models.layers import Dense, Sequential
 from lockstep.models.recurrent import RecurrentNet
-from lockstep.ops import Arrays
-
-LENET = {
-    "conv1": "conv1",
-    "conv2": "conv2",
-    "fc1": "dense/fc1",
-    "fc2": "dense/fc2",
-    "fc3": "dense/fc3",
-}
 
 
-def layout(model: Model) -> Layout:
-    """The layout of the Flax form of a model."""
-    return model_layout(
-        model,
-        "Flax",
-        dense=_dense,
-        nth=lambda i: f"fc{i}",
-        convolution=_convolution,
-        lenet=LENET,
-        recurrent=_recurrent,
+def _names(model: Sequential) -> dict[str, str]:
+    """The dense layers after an image are in a module of their own."""
+    inner = "dense/" if len(model.input_shape) == 3 else ""
+    layers = [block.layer for block in model.blocks]
+    return {x.name: (inner if isinstance(x, Dense) else "") + x.name for x in layers}
+
+
+def _recurrent(model: RecurrentNet) -> list[Entry]:
+    if model.gates == 1:
+        native = {"w_x": "cell/i/kernel", "b": "cell/i/bias", "w_h": "cell/h/kernel"}
+    else:
+        native = {"w_x": "input/kernel", "b": "input/bias"}
+        if model.reset == "after":
+            native |= {"w_h": "cell/hidden/kernel", "b_h": "cell/hidden/bias"}
+    entries = [entry(name, path) for name, path in native.items()]
+    return entries if "w_h" in native else [*entries, _split_recurrent(model.num_hiddens)]
+
+
+def _split_recurrent(num_hiddens: int) -> Entry:
+    """A cell that resets before the product has the columns of the candidate apart."""
+    return Entry(
+        ("w_h",),
+        ("cell/gates/kernel", "cell/candidate/kernel"),
+        lambda w_h: (w_h[:, : 2 * num_hiddens], w_h[:, 2 * num_hiddens :]),
+        lambda *parts: (np.concatenate(parts, axis=1),),
     )
 
 
-def _dense(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}/kernel"), Entry(b, f"{native}/bias")]
-
-
-def _convolution(w: str, b: str, native: str) -> list[Entry]:
-    return [Entry(w, f"{native}/kernel", kernel_last, kernel_first), Entry(b, f"{native}/bias")]
-
-
-def _recurrent(model: RecurrentNet) -> Layout:
-    entries = _dense("w_out", "b_out", "output")
-    if model.gates == 1:
-        entries += [*_dense("w_x", "b", "cell/i"), Entry("w_h", "cell/h/kernel")]
-    elif model.reset == "after":
-        entries += [*_dense("w_x", "b", "input"), *_dense("w_h", "b_h", "cell/hidden")]
-    else:
-        n = model.num_hiddens
-        entries += _dense("w_x", "b", "input")
-        return SplitLayout(
-            tuple(entries), split=("w_h", "cell/gates/kernel", "cell/candidate/kernel", 2 * n)
-        )
-    return Layout(tuple(entries))
-
-
-@dataclass(frozen=True)
-class SplitLayout(Layout):
-    """A layout with one canonical matrix in two native ones, side by side."""
-
-    split: tuple[str, str, str, int] = ("", "", "", 0)
-
-    def to_native(self, arrays: Arrays) -> Arrays:
-        name, left, right, at = self.split
-        whole = arrays[name]
-        return super().to_native(arrays) | {left: whole[:, :at], right: whole[:, at:]}
-
-    def from_native(self, arrays: Arrays) -> Arrays:
-        name, left, right, _ = self.split
-        whole = np.concatenate([arrays[left], arrays[right]], axis=1)
-        return super().from_native(arrays) | {name: whole}
+layout = NativeLayers(
+    "Flax", _recurrent, _names, weight="/kernel", bias="/bias", kernel=KERNEL_LAST
+).layout

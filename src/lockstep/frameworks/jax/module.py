@@ -10,15 +10,15 @@ import jax
 import numpy as np
 from flax import errors, linen, nnx, traverse_util
 
-from lockstep.errors import InputError
 from lockstep.frameworks.jax import concise
 from lockstep.frameworks.jax.layout import layout
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.module_program import check_module, refuse_other_state, require_module
 from lockstep.frameworks.programs import LoopProgram
 from lockstep.frameworks.step import Call, Update, initial_snapshot
-from lockstep.models.fitting import check_outputs, with_outputs
+from lockstep.models.fitting import with_outputs
 from lockstep.ops import Array, Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Module:
 
 def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> LoopProgram:
     """The program of the task's own module, or of the concise form of its model."""
-    module = _native(ops, task, spec) if task.native is not None else _concise(task, spec)
+    module = _own(ops, task, spec) if task.native is not None else _concise(task, spec)
     return jax_program(
         ops,
         task,
@@ -49,35 +49,33 @@ def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> LoopProgram:
 
 
 def _concise(task: Task, spec: RunSpec) -> _Module:
-    built = concise.build(task.model)
-    return _Module(built.call, layout(task.model), initial_snapshot(task, spec))
+    _, call = concise.build(task.model)
+    return _Module(call, layout(task.model), initial_snapshot(task, spec))
 
 
-def _native(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
+def _own(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
     module = task.native
+    require_module(module, (linen.Module, nnx.Module), "Flax module")
     if isinstance(module, linen.Module):
         x = ops.asarray(task.splits["train"]["x"][:1])
         variables = module.init(jax.random.key(spec.seed), x)
-        _refuse_other_state(set(variables) - {"params"})
+        refuse_other_state(set(variables) - {"params"})
         try:
             jax.eval_shape(module.apply, variables, x)
         except errors.InvalidRngError:
-            _refuse_other_state({"a generator of random numbers"})
+            refuse_other_state({"a generator of random numbers"})
         params, apply = variables["params"], lambda tree, x: module.apply({"params": tree}, x)
-    elif isinstance(module, nnx.Module):
+    else:
         graph, state, *others = nnx.split(module, nnx.Param, ...)
         rest = others[0]
-        _refuse_other_state({str(path) for path, _ in nnx.to_flat_state(rest)})
+        refuse_other_state({str(path) for path, _ in nnx.to_flat_state(rest)})
         params = nnx.to_pure_dict(state)
 
         def apply(tree: Any, x: Array) -> Array:
             own = nnx.clone(state) if hasattr(nnx, "clone") else state
             nnx.replace_by_pure_dict(own, tree)
             return nnx.merge(graph, own, rest)(x)
-    else:
-        raise InputError(
-            "model", type(module).__name__, "is not a Flax module", "Run it in its own framework."
-        )
+
     # nnx numbers the members of a list: such keys are kept apart from names by their type
     paths = {"/".join(map(str, path)): path for path in traverse_util.flatten_dict(params)}
     own = {
@@ -90,23 +88,8 @@ def _native(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
         return with_outputs(apply(tree, x)), carry
 
     w = {name: ops.asarray(value) for name, value in own.items()}
-    check_outputs(
-        task.splits,
-        task.classifies,
-        type(module).__name__,
-        lambda x: jax.eval_shape(lambda: call(w, ops.asarray(x), {})[0]),
-    )
+    check_module(task, module, lambda x: jax.eval_shape(lambda: call(w, ops.asarray(x), {})[0]))
     return _Module(call, Layout(), lambda: Snapshot(own))
-
-
-def _refuse_other_state(names: set[str]) -> None:
-    if names:
-        raise InputError(
-            "model",
-            ", ".join(sorted(names)),
-            "is state beside parameters, which a run cannot carry",
-            "Use layers without it (no BatchNorm, no Dropout).",
-        )
 
 
 def _optax_update(ops: JaxOps, spec: RunSpec) -> Update:
@@ -116,9 +99,9 @@ def _optax_update(ops: JaxOps, spec: RunSpec) -> Update:
         w: Weights, grads: Weights, slots: Weights, numbers: Array, t: Array
     ) -> tuple[Weights, Weights]:
         # powers of a whole number are float64 or float32 by a setting of the whole process
-        state = jax.tree.map(ops.floating, concise.with_slots(rule.init(w), slots, t))
+        state = jax.tree.map(ops.floating, concise.optimizer_state(rule.init(w), slots, t))
         updates, state = rule.update(grads, state, w)
         w = {name: value + numbers[0] * updates[name] for name, value in w.items()}
-        return w, concise.slots_of(state)
+        return w, concise.optimizer_slots(state)
 
     return update

@@ -1,61 +1,46 @@
-"""The models as gluon has them, and mx.optimizer's optimizers. layout.py has their arrays."""
+"""Models as gluon has them, and mx.optimizer's optimizers. layout.py has their arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
 import mxnet as mx
 from mxnet import gluon, npx
 
-from lockstep.errors import InputError
+from lockstep.frameworks.concise import Call, Makers, native_maker, sequential_call
+from lockstep.frameworks.layout import no_form
+from lockstep.frameworks.mxnet.layout import children
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import AvgPool, Convolution, Dense, Flatten, MaxPool, ReLU, Sequential
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Array, Weights
-from lockstep.spec.parts import Adam, OptimizerPart
+from lockstep.spec.parts import OptimizerPart
 
 nn, rnn = gluon.nn, gluon.rnn
-Call = Callable[[gluon.Block, Array, Weights], tuple[Array, Weights]]
+LAYERS: Makers = {  # of the children of a model; those with weights may have ReLU after them
+    Flatten: lambda x: nn.Flatten(),
+    ReLU: lambda x: nn.Activation("relu"),
+    MaxPool: lambda x: nn.MaxPool2D(x.size),
+    AvgPool: lambda x: nn.AvgPool2D(x.size),
+    Dense: lambda x, **more: nn.Dense(x.outputs, in_units=x.inputs, **more),
+    Convolution: lambda x, **more: nn.Conv2D(
+        x.outputs, x.kernel, padding=x.padding, in_channels=x.inputs, **more
+    ),
+}
 
 
 def build(model: Model) -> tuple[gluon.HybridBlock, Call]:
     """The block that is the same model as `model`, and how it is called."""
     match model:
-        case LinearNet(num_inputs, num_outputs):
-            return _sequence(nn.Dense(num_outputs, in_units=num_inputs)), _plain_call
-        case MLPNet(sizes):
-            return _sequence(*_dense(sizes)), _plain_call
-        case LeNetModel(pooling):
-            return _sequence(*_lenet(pooling)), _image_call
+        case Sequential():
+            block = nn.HybridSequential()
+            for layer, *relu in children(model):
+                block.add(LAYERS[type(layer)](layer, **({"activation": "relu"} if relu else {})))
+            return block, sequential_call(model)
         case RecurrentNet():
             return TextBlock(model), _text_call
-    raise InputError("model", type(model).__name__, "has no gluon form", "Use --style scratch.")
-
-
-def _sequence(*layers: gluon.HybridBlock) -> gluon.HybridBlock:
-    block = nn.HybridSequential()
-    block.add(*layers)
-    return block
-
-
-def _dense(sizes: tuple[int, ...]) -> list[gluon.HybridBlock]:
-    """Dense layers with ReLU between them; the first flattens what it is given."""
-    activations = ["relu"] * (len(sizes) - 2) + [None]
-    pairs = zip(sizes, sizes[1:], activations, strict=False)
-    return [nn.Dense(out, in_units=inputs, activation=a) for inputs, out, a in pairs]
-
-
-def _lenet(pooling: str) -> list[gluon.HybridBlock]:
-    if pooling == "max":
-        features = [nn.Conv2D(6, 5, padding=2, in_channels=1, activation="relu"), nn.MaxPool2D(2)]
-        features += [nn.Conv2D(16, 5, in_channels=6, activation="relu"), nn.MaxPool2D(2)]
-        return features + _dense((400, 120, 84, 10))
-    features = [nn.Conv2D(20, 3, in_channels=1, activation="relu"), nn.AvgPool2D(2)]
-    features += [nn.Conv2D(50, 5, in_channels=20, activation="relu"), nn.AvgPool2D(2)]
-    return features + _dense((800, 128, 10))
+    raise no_form(model, "gluon")
 
 
 class TextBlock(gluon.HybridBlock):
@@ -71,19 +56,11 @@ class TextBlock(gluon.HybridBlock):
         )
         if model.gates == 1:
             self.layer.l0_h2h_bias.grad_req = "null"
-        self.output = nn.Dense(v, in_units=n, flatten=False)
+        self.output = LAYERS[Dense](model.output, flatten=False)
 
     def hybrid_forward(self, F: Any, hot: Array, h: Array) -> tuple[Array, Array]:
         states, last = self.layer(hot, [h])
         return self.output(states), last[0]
-
-
-def _plain_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
-    return block(x), carry
-
-
-def _image_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
-    return block(mx.np.expand_dims(x, 1)), carry  # (B, 1, 28, 28)
 
 
 def _text_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
@@ -106,33 +83,33 @@ def _text_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Wei
 ROUNDED = ("momentum", "nesterov", "rmsprop", "adam", "adamw")  # the others take no such numbers
 
 
+MAKERS = {  # from the part, and the settings that all of them take
+    "sgd": lambda o, **common: mx.optimizer.SGD(**common),
+    "momentum": lambda o, **common: mx.optimizer.SGD(momentum=o.momentum, **common),
+    "nesterov": lambda o, **common: mx.optimizer.NAG(momentum=o.momentum, **common),
+    "adagrad": lambda o, **common: mx.optimizer.AdaGrad(eps=o.eps**2, **common),
+    "rmsprop": lambda o, **common: mx.optimizer.RMSProp(gamma1=o.decay, epsilon=o.eps**2, **common),
+    "adadelta": lambda o, **common: mx.optimizer.AdaDelta(rho=o.decay, epsilon=o.eps, **common),
+    "adam": lambda o, **common: mx.optimizer.Adam(
+        beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common
+    ),
+}
+MAKERS["adamw"] = MAKERS["adam"]  # MXNet has a kernel only: its decay is added by the caller
+
+
 def optimizer(part: OptimizerPart, step: int) -> mx.optimizer.Optimizer:
-    """mx.optimizer's optimizer of that kind after `step` updates."""
-    o: Any = part
-    common = {"learning_rate": 1.0, "begin_num_update": step}
-    if isinstance(part, Adam):  # MXNet has no AdamW but a kernel: its decay is added by the caller
-        return mx.optimizer.Adam(beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common)
-    match part.kind:
-        case "sgd":
-            return mx.optimizer.SGD(**common)
-        case "momentum":
-            return mx.optimizer.SGD(momentum=o.momentum, **common)
-        case "nesterov":
-            return mx.optimizer.NAG(momentum=o.momentum, **common)
-        case "adagrad":
-            return mx.optimizer.AdaGrad(eps=o.eps**2, **common)
-        case "rmsprop":
-            return mx.optimizer.RMSProp(gamma1=o.decay, epsilon=o.eps**2, **common)
-    return mx.optimizer.AdaDelta(rho=o.decay, epsilon=o.eps, **common)
+    """mx.optimizer's optimizer of that kind after `step` updates, at rate 1."""
+    make = native_maker(MAKERS, part, "mx.optimizer")
+    return make(part, learning_rate=1.0, begin_num_update=step)
 
 
-def set_step(rule: mx.optimizer.Optimizer, part: OptimizerPart, step: int) -> None:
+def set_step(rule: mx.optimizer.Optimizer, part: Any, step: int) -> None:
     """MXNet's Adam adds epsilon before its bias correction: sqrt(v) + e, ours sqrt(v / c) + eps."""
-    if isinstance(part, Adam):
+    if part.kind in ("adam", "adamw"):
         rule.epsilon = part.eps * sqrt(1 - part.beta2 ** (step + 1))
 
 
-def native_state(part: OptimizerPart, slots: list[Array]) -> Any:
+def optimizer_state(part: OptimizerPart, slots: list[Array]) -> Any:
     """One parameter's slots, in our order, in the form in which its optimizer takes them."""
     if getattr(part, "momentum", None) == 0:
         return None  # a velocity that is never used again

@@ -6,35 +6,33 @@ saves its arrays under the name of the cells it could be taken apart into.
 
 from __future__ import annotations
 
-from lockstep.frameworks.layout import (
-    Layout,
-    model_layout,
-    recurrent_layout,
-    refuse_reset_before,
-    turned_entries,
-)
-from lockstep.models import Model
+from lockstep.frameworks.layout import TRANSPOSED, Entry, NativeLayers, cudnn_entries
+from lockstep.models.layers import Dense, Flatten, Layer, ReLU, Sequential, Weighted
 from lockstep.models.recurrent import RecurrentNet
 
-# pooling is 1 and 3
-LENET = {"conv1": "0", "conv2": "2", "fc1": "4", "fc2": "5", "fc3": "6"}
+NAMES = {"w_x": "i2h_weight", "w_h": "h2h_weight", "b": "i2h_bias", "b_h": "h2h_bias"}
 
 
-def layout(model: Model) -> Layout:
-    """The layout of the gluon form of a model."""
-    return model_layout(
-        model,
-        "gluon",
-        dense=turned_entries,
-        nth=lambda i: f"{i - 1}",
-        lenet=LENET,
-        recurrent=_recurrent,
-    )
+def children(model: Sequential) -> list[tuple[Layer, ...]]:
+    """The layers that each gluon layer is made of: ReLU is the activation of the layer before it,
+    and a dense layer flattens what it is given."""
+    found: list[tuple[Layer, ...]] = []
+    for layer in model.layers:
+        if isinstance(layer, Dense) and found and isinstance(found[-1][0], Flatten):
+            found[-1] = (layer,)
+        elif isinstance(layer, ReLU) and found and isinstance(found[-1][-1], Weighted):
+            found[-1] = (*found[-1], layer)
+        else:
+            found.append((layer,))
+    return found
 
 
-def _recurrent(model: RecurrentNet) -> Layout:
-    refuse_reset_before(model, "gluon.rnn.GRU")
-    names = {"w_x": "i2h_weight", "w_h": "h2h_weight", "b": "i2h_bias", "b_h": "h2h_bias"}
-    cell = "layer._unfused.0"
-    layer = recurrent_layout(model, {own: (f"{cell}.{n}",) for own, n in names.items()})
-    return layer.with_entries(*turned_entries("w_out", "b_out", "output"))
+def _names(model: Sequential) -> dict[str, str]:
+    return {x.name: str(i) for i, (x, *_) in enumerate(children(model)) if isinstance(x, Weighted)}
+
+
+def _recurrent(model: RecurrentNet) -> list[Entry]:
+    return cudnn_entries(model, "gluon.rnn", "layer._unfused.0.{}", arrays=NAMES)
+
+
+layout = NativeLayers("gluon", _recurrent, _names, dense=TRANSPOSED).layout

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import mxnet as mx
@@ -12,15 +12,20 @@ import numpy as np
 from mxnet import autograd, gluon
 
 from lockstep.errors import InputError
-from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
+from lockstep.frameworks.concise import Call, own_call
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.mxnet import concise
 from lockstep.frameworks.mxnet.layout import layout
 from lockstep.frameworks.step import initial_snapshot
-from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Array, Snapshot, Weights
-from lockstep.optimizers import slot_names
+from lockstep.optimizers import RULES, slot_names
 
 if TYPE_CHECKING:
     from lockstep.frameworks.mxnet.ops import MxnetOps
@@ -34,30 +39,29 @@ def module_program(ops: MxnetOps, task: Task, spec: RunSpec) -> ModuleProgram:
     if spec.precision == "float64" and spec.optimizer.kind in concise.ROUNDED:
         notes += ("mx.optimizer rounds momentum, decay and betas to float32",)
     if task.native is None:
-        way, start = layout(task.model), initial_snapshot(task, spec)
+        arrays, start = layout(task.model), initial_snapshot(task, spec)
         block, call = concise.build(task.model)
         block.cast(spec.precision)
         block.initialize(mx.init.Zero(), ctx=ops.device)  # weights are installed before each call
         block.hybridize(static_alloc=True, static_shape=True)
         notes = ("compiled layers", *notes)
     else:
-        block, call, way = _own_copy(task, spec), own_call, Layout()
+        block, call, arrays = _own_copy(task, spec), own_call, Layout()
         named = block._collect_params_with_prefix()
         own = {name: parameter.data().asnumpy() for name, parameter in named.items()}
         start = lambda: Snapshot(own)  # noqa: E731
         block.cast(spec.precision)
-        with _drawing(EVALUATION_SEED):
+        with drawing(_seeded, EVALUATION_SEED):
             _try_out(block, task, ops.asarray)
         notes = ("eager steps", *notes)
     module = MxnetModule(block, call, spec, own=task.native is not None)
-    return ModuleProgram(ops, task, spec, module, layout=way, initial=start, notes=notes)
+    return ModuleProgram(ops, task, spec, module, layout=arrays, initial=start, notes=notes)
 
 
 def _own_copy(task: Task, spec: RunSpec) -> gluon.Block:
     """A person's own stays as it is: runs start from it anew."""
     name, block = type(task.native).__name__, task.native
-    if not isinstance(block, gluon.Block):
-        raise InputError("model", name, "is not a gluon.Block", "Run it in its own framework.")
+    require_module(block, gluon.Block, "gluon.Block")
     compiled: list[object] = []
     block.apply(lambda part: compiled.append(getattr(part, "_cached_op", None)))
     if any(compiled):
@@ -71,7 +75,7 @@ def _own_copy(task: Task, spec: RunSpec) -> gluon.Block:
         remedy = "Call its initialize() first."
         raise InputError("model", name, "has parameters without values", remedy) from error
     dtype = dtypes[0] if dtypes else "float32"
-    with _drawing(spec.seed):  # layers that wait for a shape draw their weights
+    with drawing(_seeded, spec.seed):  # layers that wait for a shape draw their weights
         _try_out(block, task, lambda x: mx.np.array(x, dtype=dtype))
     return block
 
@@ -83,22 +87,18 @@ def _try_out(block: gluon.Block, task: Task, held: Callable[[np.ndarray], Array]
             outputs.wait_to_read()  # what failed is raised here
         return outputs
 
-    check_outputs(task.splits, task.classifies, type(block).__name__, call)
-
-
-def own_call(block: gluon.Block, x: Array, carry: Weights) -> tuple[Array, Weights]:
-    return with_outputs(block(x)), carry
+    check_module(task, block, call)
 
 
 class MxnetModule:
     """A block and its optimizer; one of a person's `own` may draw, or leave a parameter unused."""
 
-    def __init__(self, block: gluon.Block, call: concise.Call, spec: RunSpec, own: bool) -> None:
+    def __init__(self, block: gluon.Block, call: Call, spec: RunSpec, own: bool) -> None:
         self._block, self._call, self._spec, self._own = block, call, spec, own
         # under the names that save_parameters writes
         self._named = block._collect_params_with_prefix()
         self._trained = {n: p for n, p in self._named.items() if p.grad_req != "null"}
-        self._optimizer: mx.optimizer.Optimizer = None
+        self._optimizer = concise.optimizer(spec.optimizer, 0)
         self._slots: Weights = {}
         self._step = 0
 
@@ -126,7 +126,7 @@ class MxnetModule:
         if self._own:
             for parameter in self._trained.values():
                 parameter.grad()[:] = 0  # zero_grad() is refused for mx.np arrays
-        with _drawing(seed if self._own else None):
+        with drawing(_seeded, seed if self._own else None):
             with autograd.record():
                 outputs, carry = self._call(self._block, x, carry)
                 value = loss(outputs)
@@ -136,29 +136,25 @@ class MxnetModule:
 
     def update(self, grads: Weights, lr: float) -> None:
         part = self._spec.optimizer
+        decays_gradient = RULES[part.kind].decays_gradient
         concise.set_step(self._optimizer, part, self._step)
         for i, (name, parameter) in enumerate(self._trained.items()):
-            w, decay = parameter.data(), part.weight_decay
-            g = grads[name] if part.kind == "adamw" or not decay else grads[name] + decay * w
+            w, g, decay = parameter.data(), grads[name], part.weight_decay
+            if decay and decays_gradient:
+                g = g + decay * w
             own = [self._slots[f"{slot}/{name}"].as_nd_ndarray() for slot in slot_names(part)]
             step = mx.np.zeros_like(w)
-            state = concise.native_state(part, own)
+            state = concise.optimizer_state(part, own)
             self._optimizer.update(i, step.as_nd_ndarray(), g.as_nd_ndarray(), state)
-            w += lr * (step - decay * w if part.kind == "adamw" else step)
+            w += lr * (step if decays_gradient else step - decay * w)
         self._step += 1
 
     def outputs(self, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        with _drawing(EVALUATION_SEED if self._own else None):
+        with drawing(_seeded, EVALUATION_SEED if self._own else None):
             return self._call(self._block, x, carry)
 
 
-@contextmanager
-def _drawing(seed: int | None) -> Iterator[None]:
-    """What a block draws for itself follows from the seed. The engine keeps the order in which
-    seeds and draws are handed to it."""
-    if seed is None:
-        yield
-        return
-    with GENERATOR:
-        mx.random.seed(seed % 2**31)
-        yield
+def _seeded(seed: int) -> nullcontext[None]:
+    """The engine keeps the order in which seeds and draws are handed to it."""
+    mx.random.seed(seed % 2**31)
+    return nullcontext()

@@ -1,11 +1,11 @@
-"""The models as paddle.nn has them, and paddle.optimizer's optimizers. layout.py has their arrays.
+"""Models as paddle.nn has them, and paddle.optimizer's optimizers. layout.py has their arrays.
 
 Layers and optimizers take on Paddle's default dtype when they are made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,51 +13,37 @@ import paddle
 from paddle import Tensor
 from paddle.nn import Layer
 
-from lockstep.errors import InputError
+from lockstep.frameworks.concise import Call, Makers, native_maker, sequential_call
+from lockstep.frameworks.layout import no_form
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import AvgPool, Convolution, Dense, Flatten, MaxPool, ReLU, Sequential
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Weights
-from lockstep.spec.parts import Adam, AdamW, OptimizerPart
+from lockstep.spec.parts import OptimizerPart
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
 
 nn = paddle.nn
-Call = Callable[[Layer, Tensor, Weights], tuple[Tensor, Weights]]
+LAYERS: Makers = {
+    Flatten: lambda x: nn.Flatten(),
+    ReLU: lambda x: nn.ReLU(),
+    MaxPool: lambda x: nn.MaxPool2D(x.size),
+    AvgPool: lambda x: nn.AvgPool2D(x.size),
+    Dense: lambda x: nn.Linear(x.inputs, x.outputs),
+    Convolution: lambda x: nn.Conv2D(x.inputs, x.outputs, x.kernel, padding=x.padding),
+}
 
 
 def build(model: Model) -> tuple[Layer, Call]:
     """The layer that is the same model as `model`, and how it is called."""
     match model:
-        case LinearNet(num_inputs, num_outputs):
-            return nn.Sequential(nn.Flatten(), nn.Linear(num_inputs, num_outputs)), _plain_call
-        case MLPNet(sizes):
-            return nn.Sequential(nn.Flatten(), *_dense(sizes)), _plain_call
-        case LeNetModel(pooling):
-            return _lenet(pooling), _image_call
+        case Sequential():
+            layers = [LAYERS[type(layer)](layer) for layer in model.layers]
+            return nn.Sequential(*layers), sequential_call(model)
         case RecurrentNet():
             return _recurrent(model), _text_call
-    raise InputError("model", type(model).__name__, "has no paddle.nn form", "Use --style scratch.")
-
-
-def _dense(sizes: tuple[int, ...]) -> list[Layer]:
-    """Linear layers with ReLU between them."""
-    layers: list[Layer] = []
-    for i in range(1, len(sizes)):
-        layers += [nn.ReLU(), nn.Linear(sizes[i - 1], sizes[i])]
-    return layers[1:]
-
-
-def _lenet(pooling: str) -> Layer:
-    if pooling == "max":
-        features = [nn.Conv2D(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2D(2)]
-        features += [nn.Conv2D(6, 16, 5), nn.ReLU(), nn.MaxPool2D(2), nn.Flatten()]
-        return nn.Sequential(*features, *_dense((400, 120, 84, 10)))
-    features = [nn.Conv2D(1, 20, 3), nn.ReLU(), nn.AvgPool2D(2)]
-    features += [nn.Conv2D(20, 50, 5), nn.ReLU(), nn.AvgPool2D(2), nn.Flatten()]
-    return nn.Sequential(*features, *_dense((800, 128, 10)))
+    raise no_form(model, "paddle.nn")
 
 
 def _recurrent(model: RecurrentNet) -> Layer:
@@ -68,7 +54,7 @@ def _recurrent(model: RecurrentNet) -> Layer:
         layer = nn.SimpleRNN(v, n, time_major=True, bias_hh_attr=still)
     else:
         layer = nn.GRU(v, n, time_major=True)
-    return nn.LayerDict({"layer": layer, "output": nn.Linear(n, v)})
+    return nn.LayerDict({"layer": layer, "output": LAYERS[Dense](model.output)})
 
 
 def trained(layer: Layer) -> dict[str, Tensor]:
@@ -80,14 +66,6 @@ def trained(layer: Layer) -> dict[str, Tensor]:
     }
 
 
-def _plain_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return layer(x), carry
-
-
-def _image_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return layer(x.unsqueeze(1)), carry  # (B, 1, 28, 28)
-
-
 def _text_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
     weight = layer["output"].weight  # (H, V)
     hot = nn.functional.one_hot(x.astype(paddle.int64), weight.shape[1]).astype(weight.dtype)
@@ -97,8 +75,7 @@ def _text_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights
 
 # --- optimizers ---------------------------------------------------------------------------------
 
-SLOTS = {
-    "sgd": {},
+SLOTS = {  # our slots -> the names of Paddle's accumulators
     "momentum": {"velocity": "velocity"},
     "nesterov": {"velocity": "velocity"},
     "adagrad": {"sum_squares": "moment"},
@@ -117,28 +94,30 @@ _ROUNDED = {  # settings that kernels take in float32, whatever they compute in
 }
 
 
-def optimizer(parameters: Sequence[Tensor], part: OptimizerPart) -> paddle.optimizer.Optimizer:
+_RULES = paddle.optimizer
+MAKERS = {  # from the part, and the settings that all of them take
+    "sgd": lambda o, **common: _RULES.SGD(**common),
+    "momentum": lambda o, **common: _RULES.Momentum(momentum=o.momentum, **common),
+    "nesterov": lambda o, **common: _RULES.Momentum(
+        momentum=o.momentum, use_nesterov=True, **common
+    ),
+    "adagrad": lambda o, **common: _RULES.Adagrad(epsilon=o.eps, **common),
+    # Paddle adds epsilon under the root: its square there bounds the difference by eps
+    "rmsprop": lambda o, **common: _RULES.RMSProp(rho=o.decay, epsilon=o.eps**2, **common),
+    "adadelta": lambda o, **common: _RULES.Adadelta(rho=o.decay, epsilon=o.eps, **common),
+    "adam": lambda o, **common: _RULES.Adam(beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common),
+    "adamw": lambda o, **common: _RULES.AdamW(
+        beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common
+    ),
+}
+
+
+def optimizer(part: OptimizerPart, parameters: Sequence[Tensor]) -> paddle.optimizer.Optimizer:
     """paddle.optimizer's optimizer of that kind; its rate is set before each step."""
-    o: Any = part
-    common = {"learning_rate": 1.0, "parameters": list(parameters)}
-    if isinstance(part, AdamW):
-        common["weight_decay"] = o.weight_decay
-        return paddle.optimizer.AdamW(beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common)
-    common["weight_decay"] = o.weight_decay or None
-    match part.kind:
-        case "sgd":
-            return paddle.optimizer.SGD(**common)
-        case "momentum" | "nesterov":
-            ahead = part.kind == "nesterov"
-            return paddle.optimizer.Momentum(momentum=o.momentum, use_nesterov=ahead, **common)
-        case "adagrad":
-            return paddle.optimizer.Adagrad(epsilon=o.eps, **common)
-        case "rmsprop":
-            # Paddle adds epsilon under the root: its square there bounds the difference by eps
-            return paddle.optimizer.RMSProp(rho=o.decay, epsilon=o.eps**2, **common)
-        case "adadelta":
-            return paddle.optimizer.Adadelta(rho=o.decay, epsilon=o.eps, **common)
-    return paddle.optimizer.Adam(beta1=o.beta1, beta2=o.beta2, epsilon=o.eps, **common)
+    # AdamW takes a decay of 0 as none, the others only None
+    decay = part.weight_decay if part.kind == "adamw" else part.weight_decay or None
+    make = native_maker(MAKERS, part, "paddle.optimizer")
+    return make(part, learning_rate=1.0, parameters=list(parameters), weight_decay=decay)
 
 
 def accumulator(state: dict[str, Any], parameter: str, native: str) -> Tensor:
@@ -152,7 +131,7 @@ def powers(
 ) -> list[tuple[Tensor, float]]:
     """The powers of its betas that an Adam keeps for each parameter, with the betas."""
     o: Any = part
-    if not isinstance(part, Adam):
+    if part.kind not in ("adam", "adamw"):
         return []
     betas = {"beta1_pow_acc": o.beta1, "beta2_pow_acc": o.beta2}
     return [(accumulator(state, name, p), beta) for name in names for p, beta in betas.items()]

@@ -12,14 +12,18 @@ import paddle
 from paddle import Tensor
 from paddle.nn import Layer
 
-from lockstep.errors import InputError
-from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
+from lockstep.frameworks.concise import Call, own_call
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.paddle import concise
 from lockstep.frameworks.paddle.layout import layout
 from lockstep.frameworks.step import initial_snapshot
-from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -33,17 +37,22 @@ def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
     draws = task.native is not None
     with _default_dtype(ops.precision):
         if task.native is None:
-            way, start = layout(task.model), initial_snapshot(task, spec)
+            arrays, start = layout(task.model), initial_snapshot(task, spec)
             layer, call = concise.build(task.model)
         else:
-            layer, call, way = _own_copy(task.native, ops.precision), own_call, Layout()
-            _try_out(layer, ops, task)
+            require_module(task.native, Layer, "paddle.nn.Layer")
+            # the public .to() casts whole numbers too, and fails on a recurrent layer's buffer
+            layer = copy.deepcopy(task.native)._to_impl(dtype=ops.precision, floating_only=True)
+            call, arrays = own_call, Layout()
+            layer.eval()
+            with paddle.no_grad(), drawing(_seeded, EVALUATION_SEED):
+                check_module(task, layer, lambda x: layer(ops.asarray(x)))
             own = {n: np.array(ops.to_numpy(value)) for n, value in layer.state_dict().items()}
             start = lambda: Snapshot(own)  # noqa: E731
         module = PaddleModule(layer, call, spec, draws)
     notes = ("eager steps", f"paddle.nn and paddle.optimizer ({spec.optimizer.kind})")
     return ModuleProgram(
-        ops, task, spec, module, layout=way, initial=start, notes=(*notes, *concise.notes(spec))
+        ops, task, spec, module, layout=arrays, initial=start, notes=(*notes, *concise.notes(spec))
     )
 
 
@@ -57,35 +66,14 @@ def _default_dtype(precision: str) -> Iterator[None]:
         paddle.set_default_dtype(before)
 
 
-def _own_copy(layer: object, precision: str) -> Layer:
-    """A person's own stays as it is: runs start from it anew."""
-    if not isinstance(layer, Layer):
-        problem, remedy = "is not a paddle.nn.Layer", "Run it in its own framework."
-        raise InputError("model", type(layer).__name__, problem, remedy)
-    # the public .to() casts whole numbers too, and fails on a recurrent layer's empty buffer
-    return copy.deepcopy(layer)._to_impl(dtype=precision, floating_only=True)
-
-
-def _try_out(layer: Layer, ops: PaddleOps, task: Task) -> None:
-    layer.eval()
-    with paddle.no_grad(), _drawing(EVALUATION_SEED):
-        check_outputs(
-            task.splits, task.classifies, type(layer).__name__, lambda x: layer(ops.asarray(x))
-        )
-
-
-def own_call(layer: Layer, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return with_outputs(layer(x)), carry
-
-
 class PaddleModule:
     """A Layer and its optimizer; `draws` says that it may draw random numbers itself."""
 
-    def __init__(self, layer: Layer, call: concise.Call, spec: RunSpec, draws: bool) -> None:
+    def __init__(self, layer: Layer, call: Call, spec: RunSpec, draws: bool) -> None:
         self._layer, self._call, self._draws = layer, call, draws
         self._parameters = concise.trained(layer)
         own = self._parameters.values()
-        self._optimizer = concise.optimizer(list(own), spec.optimizer)
+        self._optimizer = concise.optimizer(spec.optimizer, list(own))
         self._arrays = layer.state_dict()  # the parameters themselves, some under two names
         self.update({n: paddle.zeros_like(p) for n, p in self._parameters.items()}, 0.0)
         state = self._optimizer.state_dict()  # exists from the first update on
@@ -94,7 +82,7 @@ class PaddleModule:
             f"{slot}/{name}": concise.accumulator(state, p.name, native)
             for name, p in self._arrays.items()
             if p.name in names
-            for slot, native in concise.SLOTS[spec.optimizer.kind].items()
+            for slot, native in concise.SLOTS.get(spec.optimizer.kind, {}).items()
         }
         self._powers = concise.powers(spec.optimizer, state, names)
 
@@ -112,7 +100,7 @@ class PaddleModule:
         self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, seed: int
     ) -> tuple[Tensor, Weights, Weights]:
         self._layer.train()
-        with _drawing(seed if self._draws else None):
+        with drawing(_seeded, seed if self._draws else None):
             outputs, carry = self._call(self._layer, x, carry)
             value = loss(outputs)
             grads = self._grads(value)
@@ -135,7 +123,7 @@ class PaddleModule:
 
     def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
         self._layer.eval()
-        with paddle.no_grad(), _drawing(EVALUATION_SEED if self._draws else None):
+        with paddle.no_grad(), drawing(_seeded, EVALUATION_SEED if self._draws else None):
             return self._call(self._layer, x, carry)
 
 
@@ -150,15 +138,10 @@ def _power(base: float, exponent: int, like: Tensor) -> np.ndarray:
 
 
 @contextmanager
-def _drawing(seed: int | None) -> Iterator[None]:
-    """What a layer draws for itself follows from the seed, and leaves no trace."""
-    if seed is None:
+def _seeded(seed: int) -> Iterator[None]:
+    before: Any = paddle.get_rng_state()
+    try:
+        paddle.seed(seed % 2**63)
         yield
-        return
-    with GENERATOR:
-        before: Any = paddle.get_rng_state()
-        try:
-            paddle.seed(seed % 2**63)
-            yield
-        finally:
-            paddle.set_rng_state(before)
+    finally:
+        paddle.set_rng_state(before)

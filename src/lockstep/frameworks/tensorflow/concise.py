@@ -1,4 +1,4 @@
-"""The models as Keras layers, and Keras' optimizers. The layout is in layout.py."""
+"""Models as Keras layers, and Keras' optimizers. layout.py has their arrays."""
 
 from __future__ import annotations
 
@@ -9,56 +9,94 @@ import numpy as np
 import tensorflow as tf
 from tensorflow import keras
 
-from lockstep.errors import InputError
+from lockstep.frameworks.concise import native_maker
+from lockstep.frameworks.layout import no_form
 from lockstep.frameworks.step import Call
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import (
+    AvgPool,
+    Convolution,
+    Dense,
+    Flatten,
+    Layer,
+    MaxPool,
+    ReLU,
+    Sequential,
+)
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Array, Weights
-from lockstep.spec.parts import Adam, AdamW, OptimizerPart
+from lockstep.spec.parts import OptimizerPart
 
 
-def build(model: Model, precision: str) -> keras.Model:
-    """The Keras model that is the same model as `model`, with weights of zero."""
-    # zeros: weights come from a run's snapshot, and nobody's random numbers are drawn
-    common = {"dtype": precision, "kernel_initializer": "zeros"}
+def build(model: Model, precision: str) -> tuple[keras.Model, Call]:
+    """The Keras model that is the same model as `model`, with weights of zero; and its call of
+    weights, by their paths, x and carry."""
     match model:
-        case LinearNet(num_inputs, num_outputs):
-            x = keras.Input((num_inputs,), dtype=precision)
-            return keras.Model(x, _layers(x, (num_outputs,), common))
-        case MLPNet(sizes):
-            x = keras.Input((sizes[0],), dtype=precision)
-            return keras.Model(x, _layers(x, sizes[1:], common))
-        case LeNetModel(pooling):
-            x = keras.Input((28, 28, 1), dtype=precision)
-            return keras.Model(x, _lenet(x, pooling, common))
+        case Sequential():
+            return _sequential(model, precision)
         case RecurrentNet():
-            return _recurrent(model, common)
-    raise InputError("model", type(model).__name__, "has no Keras form", "Use --style scratch.")
+            return _language_model(model, precision)
+    raise no_form(model, "Keras")
 
 
-def _layers(x: Any, sizes: tuple[int, ...], common: dict[str, Any]) -> Any:
-    """Dense layers fc1, fc2 ... with ReLU between them."""
-    for i, size in enumerate(sizes, 1):
-        activation = "relu" if i < len(sizes) else None
-        x = keras.layers.Dense(size, activation, name=f"fc{i}", **common)(x)
-    return x
+def _sequential(model: Sequential, precision: str) -> tuple[keras.Model, Call]:
+    image = len(model.input_shape) == 3
+    channels, *places = model.input_shape
+    shape = (*places, channels) if image else model.input_shape
+    first = last = keras.Input(shape, dtype=precision)
+    for layer in model.layers:
+        last = _layer(layer, last, precision)
+    module = keras.Model(first, last)
+    stateless = _stateless(module)
+
+    def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        if image:  # (B, C, H, W) -> (B, H, W, C)
+            x = tf.transpose(tf.reshape(x, (x.shape[0], *model.input_shape)), (0, 2, 3, 1))
+        return stateless(w, x), carry
+
+    return module, call
 
 
-def _lenet(x: Any, pooling: str, common: dict[str, Any]) -> Any:
-    if pooling == "max":
-        convolutions, pool = ((6, 5, "same"), (16, 5, "valid")), keras.layers.MaxPooling2D
-        sizes: tuple[int, ...] = (120, 84, 10)
-    else:
-        convolutions, pool = ((20, 3, "valid"), (50, 5, "valid")), keras.layers.AveragePooling2D
-        sizes = (128, 10)
-    for i, (channels, width, padding) in enumerate(convolutions, 1):
-        x = keras.layers.Conv2D(
-            channels, width, padding=padding, activation="relu", name=f"conv{i}", **common
-        )(x)
-        x = pool(2, dtype=common["dtype"])(x)
-    return _layers(keras.layers.Flatten(dtype=common["dtype"])(x), sizes, common)
+def _layer(layer: Layer, x: Any, precision: str) -> Any:
+    """The Keras layer of a description, applied to a tensor of Keras."""
+    layers, common = keras.layers, _common(precision)
+    match layer:
+        case Flatten():
+            return layers.Flatten(dtype=precision)(x)
+        case ReLU():
+            return layers.ReLU(dtype=precision)(x)
+        case MaxPool(size):
+            return layers.MaxPooling2D(size, dtype=precision)(x)
+        case AvgPool(size):
+            return layers.AveragePooling2D(size, dtype=precision)(x)
+        case Dense():
+            return layers.Dense(layer.outputs, name=layer.name, **common)(x)
+        case Convolution():
+            padding = "same" if 2 * layer.padding == layer.kernel - 1 else "valid"
+            if layer.padding and padding == "valid":
+                x = layers.ZeroPadding2D(layer.padding, dtype=precision)(x)
+            convolution = layers.Conv2D(
+                layer.outputs, layer.kernel, padding=padding, name=layer.name, **common
+            )
+            return convolution(x)
+
+
+def _common(precision: str) -> dict[str, Any]:
+    # zeros: weights come from a run's snapshot, and no random numbers are drawn
+    return {"dtype": precision, "kernel_initializer": "zeros"}
+
+
+def _language_model(model: RecurrentNet, precision: str) -> tuple[keras.Model, Call]:
+    module = _recurrent(model, _common(precision))
+    stateless = _stateless(module)
+
+    def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        h = carry["h"]
+        hot = tf.one_hot(tf.transpose(x), model.vocab_size, dtype=h.dtype)  # (B, T, V)
+        scores, h = stateless(w, [hot, h])
+        return tf.transpose(scores, (1, 0, 2)), {"h": h}
+
+    return module, call
 
 
 def _recurrent(model: RecurrentNet, common: dict[str, Any]) -> keras.Model:
@@ -83,35 +121,15 @@ def _recurrent(model: RecurrentNet, common: dict[str, Any]) -> keras.Model:
     return keras.Model([x, h], [scores, last])
 
 
-def call(model: Model, module: keras.Model) -> Call:
-    """The Keras form of a model as a function of its weights, by their paths."""
+def _stateless(module: keras.Model) -> Callable[[Weights, Any], Any]:
     paths = [v.path for v in module.trainable_variables]
     others = [v.value for v in module.non_trainable_variables]  # seeds of a dropout that is not on
-
-    def apply(w: Weights, inputs: Any) -> Any:
-        return module.stateless_call([w[path] for path in paths], others, inputs)[0]
-
-    def flat(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        return apply(w, tf.reshape(x, (x.shape[0], -1))), carry
-
-    def image(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        return apply(w, x[..., None]), carry  # (B, 28, 28, 1)
-
-    def text(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
-        h = carry["h"]
-        hot = tf.one_hot(tf.transpose(x), w["output/bias"].shape[0], dtype=h.dtype)  # (B, T, V)
-        scores, h = apply(w, [hot, h])
-        return tf.transpose(scores, (1, 0, 2)), {"h": h}
-
-    if isinstance(model, RecurrentNet):
-        return text
-    return image if isinstance(model, LeNetModel) else flat
+    return lambda w, x: module.stateless_call([w[path] for path in paths], others, x)[0]
 
 
 # --- optimizers ---------------------------------------------------------------------------------
 
 SLOTS = {  # our slots -> the lists of variables in which Keras keeps them
-    "sgd": {},
     "momentum": {"velocity": "momentums"},
     "nesterov": {"velocity": "momentums"},
     "adagrad": {"sum_squares": "_accumulators"},
@@ -120,31 +138,34 @@ SLOTS = {  # our slots -> the lists of variables in which Keras keeps them
     "adam": {"mean": "_momentums", "mean_squares": "_velocities"},
     "adamw": {"mean": "_momentums", "mean_squares": "_velocities"},
 }
+# Each with its settings; Keras casts a plain number by way of float32, and computes in float64 with
+# one of NumPy, which `n` makes. Keras' weight decay is AdamW's; ours elsewhere is added to the
+# gradient: only AdamW is given it. Keras adds eps under the root: its square there bounds the
+# difference by eps.
+_RULES = keras.optimizers
+MAKERS = {
+    "sgd": lambda o, n: (_RULES.SGD, {}),
+    "momentum": lambda o, n: (_RULES.SGD, {"momentum": n(o.momentum)}),
+    "nesterov": lambda o, n: (_RULES.SGD, {"momentum": n(o.momentum), "nesterov": True}),
+    "adagrad": lambda o, n: (
+        _RULES.Adagrad,
+        {"initial_accumulator_value": 0.0, "epsilon": o.eps**2},
+    ),
+    "rmsprop": lambda o, n: (_RULES.RMSprop, {"rho": o.decay, "epsilon": o.eps**2}),
+    "adadelta": lambda o, n: (_RULES.Adadelta, {"rho": o.decay, "epsilon": o.eps}),
+    "adam": lambda o, n: (_RULES.Adam, _betas(o, n)),
+    "adamw": lambda o, n: (_RULES.AdamW, _betas(o, n) | {"weight_decay": n(o.weight_decay)}),
+}
+
+
+def _betas(o: Any, n: Callable[[float], Any]) -> dict[str, Any]:
+    return {"beta_1": n(o.beta1), "beta_2": n(o.beta2)}
 
 
 def optimizer(
     part: OptimizerPart, rate: Callable[[], Array], precision: str
 ) -> keras.optimizers.Optimizer:
-    """Keras' optimizer of that kind. Its weight decay is AdamW's, ours elsewhere is added to the
-    gradient: only AdamW is told of it."""
-    o: Any = part
-    rules = keras.optimizers
-    # Keras casts a plain number by way of float32, and computes in float64 with one of NumPy
+    """Keras' optimizer of that kind."""
     number = np.float64 if precision == "float64" else float
-    if isinstance(part, Adam):
-        betas = {"beta_1": number(o.beta1), "beta_2": number(o.beta2)}
-        if isinstance(part, AdamW):
-            return rules.AdamW(rate, weight_decay=number(o.weight_decay), **betas)
-        return rules.Adam(rate, **betas)
-    match part.kind:
-        case "momentum" | "nesterov":
-            ahead = part.kind == "nesterov"
-            return rules.SGD(rate, momentum=number(o.momentum), nesterov=ahead)
-        # Keras adds eps under the root: its square there bounds the difference by eps
-        case "adagrad":
-            return rules.Adagrad(rate, initial_accumulator_value=0.0, epsilon=o.eps**2)
-        case "rmsprop":
-            return rules.RMSprop(rate, rho=o.decay, epsilon=o.eps**2)
-        case "adadelta":
-            return rules.Adadelta(rate, rho=o.decay, epsilon=o.eps)
-    return rules.SGD(rate)
+    rule, settings = native_maker(MAKERS, part, "Keras")(part, number)
+    return rule(rate, **settings)

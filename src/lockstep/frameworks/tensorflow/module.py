@@ -12,15 +12,16 @@ from tensorflow import keras
 
 from lockstep.errors import InputError
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.module_program import check_module, refuse_other_state, require_module
 from lockstep.frameworks.protocol import Program
 from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.frameworks.tensorflow import concise
 from lockstep.frameworks.tensorflow.layout import layout
 from lockstep.frameworks.tensorflow.ops import TensorFlowOps
 from lockstep.frameworks.tensorflow.program import tensorflow_program
-from lockstep.models.fitting import check_outputs, with_outputs
+from lockstep.models.fitting import with_outputs
 from lockstep.ops import Array, Arrays, Snapshot, Weights
-from lockstep.spec.parts import Adam
+from lockstep.optimizers import RULES
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -45,7 +46,7 @@ def module_program(ops: TensorFlowOps, task: Task, spec: RunSpec) -> Program:
             "Keras computes in another framework",
             "Unset it, or use --style scratch.",
         )
-    module = _native(ops, task) if task.native is not None else _concise(task, spec)
+    module = _own(ops, task) if task.native is not None else _concise(task, spec)
     return tensorflow_program(
         ops,
         task,
@@ -60,13 +61,12 @@ def module_program(ops: TensorFlowOps, task: Task, spec: RunSpec) -> Program:
 
 
 def _concise(task: Task, spec: RunSpec) -> _Module:
-    model = concise.build(task.model, spec.precision)
+    model, call = concise.build(task.model, spec.precision)
     variables = {v.path: v for v in model.trainable_variables}
-    call = concise.call(task.model, model)
     return _Module(variables, call, call, layout(task.model), initial_snapshot(task, spec))
 
 
-def _native(ops: TensorFlowOps, task: Task) -> _Module:
+def _own(ops: TensorFlowOps, task: Task) -> _Module:
     model = task.native
     _require_model(model, ops.precision)
     # not by path: Keras numbers layers without a name throughout a process
@@ -87,27 +87,23 @@ def _native(ops: TensorFlowOps, task: Task) -> _Module:
         return with_outputs(stateless(w, x, training)[0]), carry
 
     x, w = ops.asarray(task.splits["train"]["x"][:1]), {n: v.value for n, v in variables.items()}
-    check_outputs(
-        task.splits,
-        task.classifies,
-        type(model).__name__,
-        lambda x: stateless(w, ops.asarray(x), training=False)[0],
-    )
+    check_module(task, model, lambda x: stateless(w, ops.asarray(x), training=False)[0])
     _, after, losses = stateless(w, x, training=True)
     changed = [
         v.path
         for v, old, new in zip(model.non_trainable_variables, others, after, strict=True)
         if new is not old
     ]
-    _require_plain(changed, losses)
+    refuse_other_state(changed)
+    if losses:
+        problem, remedy = "adds losses of its own", "Use the optimizer's weight_decay instead."
+        raise InputError("model", "a regularizer", problem, remedy)
     calls = partial(call, training=True), partial(call, training=False)
     return _Module(variables, *calls, Layout(), lambda: Snapshot(own))
 
 
 def _require_model(model: Any, precision: str) -> None:
-    if not isinstance(model, keras.layers.Layer):
-        kind = type(model).__name__
-        raise InputError("model", kind, "is not a Keras model", "Run it in its own framework.")
+    require_module(model, keras.layers.Layer, "Keras model")
     if not model.trainable_variables:
         remedy = "Give it an Input, or call it once."
         raise InputError("model", model.name, "has no weights yet", remedy)
@@ -121,30 +117,18 @@ def _require_model(model: Any, precision: str) -> None:
             )
 
 
-def _require_plain(changed: list[str], losses: list[Array]) -> None:
-    if changed:
-        raise InputError(
-            "model",
-            ", ".join(changed),
-            "is state beside parameters, which a run cannot carry",
-            "Use layers without it (no BatchNorm, no Dropout).",
-        )
-    if losses:
-        problem, remedy = "adds losses of its own", "Use the optimizer's weight_decay instead."
-        raise InputError("model", "a regularizer", problem, remedy)
-
-
 def _keras_update(part: OptimizerPart, precision: str, variables: dict[str, Any]) -> Update:
     """Keras' optimizer as a function. On TensorFlow it has no stateless form, so it works on
     variables of its own, which every step fills anew."""
+    options: Any = part
     now: dict[str, Any] = {}  # Keras asks for the rate: given a new function, it calls the old one
     rule = concise.optimizer(part, lambda: now["rate"], precision)
-    decay = 0.0 if part.kind == "adamw" else part.weight_decay
+    decay = part.weight_decay if RULES[part.kind].decays_gradient else 0.0
     places = {n: keras.Variable(tf.zeros(v.shape, v.dtype)) for n, v in variables.items()}
     rule.build(list(places.values()))
     kept = {
         f"{slot}/{name}": variable
-        for slot, attribute in concise.SLOTS[part.kind].items()
+        for slot, attribute in concise.SLOTS.get(part.kind, {}).items()
         for name, variable in zip(places, getattr(rule, attribute), strict=False)
     }
     # Keras' momentum holds the rates of past steps: at rate 1, and from 0, it is -velocity
@@ -161,9 +145,10 @@ def _keras_update(part: OptimizerPart, precision: str, variables: dict[str, Any]
             variable.assign(sign * slots[name])
         rule.iterations.assign(t)
         now["rate"] = 1.0 if momentum else numbers[0]
-        if isinstance(part, Adam):
+        if part.kind in ("adam", "adamw"):
             # Keras adds eps to a root that is not yet corrected, which is then a factor away
-            rule.epsilon = part.eps * tf.sqrt(numbers[2])
+            step = RULES[part.kind].step(*tf.unstack(numbers))
+            rule.epsilon = options.eps * tf.sqrt(step.correction2)
         rule.apply(list(grads.values()), list(places.values()))
         after = {n: tf.identity(place.value) for n, place in places.items()}
         if momentum:

@@ -1,55 +1,41 @@
-"""The models as torch.nn has them, and torch.optim's optimizers. layout.py has their arrays."""
+"""Models as torch.nn has them, and torch.optim's optimizers. layout.py has their arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
 from torch import nn
 
-from lockstep.errors import InputError
+from lockstep.frameworks.concise import Call, Makers, native_maker, sequential_call, torch_makers
+from lockstep.frameworks.layout import no_form
 from lockstep.models import Model
-from lockstep.models.feedforward import LinearNet, MLPNet
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import AvgPool, Convolution, Dense, Flatten, MaxPool, ReLU, Sequential
 from lockstep.models.recurrent import RecurrentNet
 from lockstep.ops import Weights
-from lockstep.spec.parts import Adam, AdamW, OptimizerPart
+from lockstep.spec.parts import OptimizerPart
 
 Tensor = torch.Tensor
-Call = Callable[[nn.Module, Tensor, Weights], tuple[Tensor, Weights]]
+LAYERS: Makers = {
+    Flatten: lambda x: nn.Flatten(),
+    ReLU: lambda x: nn.ReLU(),
+    MaxPool: lambda x: nn.MaxPool2d(x.size),
+    AvgPool: lambda x: nn.AvgPool2d(x.size),
+    Dense: lambda x: nn.Linear(x.inputs, x.outputs),
+    Convolution: lambda x: nn.Conv2d(x.inputs, x.outputs, x.kernel, padding=x.padding),
+}
 
 
 def build(model: Model) -> tuple[nn.Module, Call]:
     """The module that is the same model as `model`, and how it is called."""
     match model:
-        case LinearNet(num_inputs, num_outputs):
-            return nn.Sequential(nn.Flatten(), nn.Linear(num_inputs, num_outputs)), _plain_call
-        case MLPNet(sizes):
-            return nn.Sequential(nn.Flatten(), *_dense(sizes)), _plain_call
-        case LeNetModel(pooling):
-            return _lenet(pooling), _image_call
+        case Sequential():
+            layers = [LAYERS[type(layer)](layer) for layer in model.layers]
+            return nn.Sequential(*layers), sequential_call(model)
         case RecurrentNet():
             return _recurrent(model), _text_call
-    raise InputError("model", type(model).__name__, "has no torch.nn form", "Use --style scratch.")
-
-
-def _dense(sizes: tuple[int, ...]) -> list[nn.Module]:
-    """Linear layers with ReLU between them."""
-    modules: list[nn.Module] = []
-    for i in range(1, len(sizes)):
-        modules += [nn.ReLU(), nn.Linear(sizes[i - 1], sizes[i])]
-    return modules[1:]
-
-
-def _lenet(pooling: str) -> nn.Module:
-    if pooling == "max":
-        features = [nn.Conv2d(1, 6, 5, padding=2), nn.ReLU(), nn.MaxPool2d(2)]
-        features += [nn.Conv2d(6, 16, 5), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten()]
-        return nn.Sequential(*features, *_dense((400, 120, 84, 10)))
-    features = [nn.Conv2d(1, 20, 3), nn.ReLU(), nn.AvgPool2d(2)]
-    features += [nn.Conv2d(20, 50, 5), nn.ReLU(), nn.AvgPool2d(2), nn.Flatten()]
-    return nn.Sequential(*features, *_dense((800, 128, 10)))
+    raise no_form(model, "torch.nn")
 
 
 def _recurrent(model: RecurrentNet) -> nn.Module:
@@ -57,15 +43,7 @@ def _recurrent(model: RecurrentNet) -> nn.Module:
     layer = nn.RNN(v, n) if model.gates == 1 else nn.GRU(v, n)
     if model.gates == 1:
         layer.get_parameter("bias_hh_l0").requires_grad_(False)
-    return nn.ModuleDict({"layer": layer, "output": nn.Linear(n, v)})
-
-
-def _plain_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return module(x), carry
-
-
-def _image_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return module(x.unsqueeze(1)), carry  # (B, 1, 28, 28)
+    return nn.ModuleDict({"layer": layer, "output": LAYERS[Dense](model.output)})
 
 
 def _text_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
@@ -77,8 +55,8 @@ def _text_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, We
 
 # --- optimizers ---------------------------------------------------------------------------------
 
-_SLOTS = {
-    "sgd": {},
+MAKERS = torch_makers(torch.optim)
+_SLOTS = {  # our slots -> the names in torch's state of a parameter
     "momentum": {"velocity": "momentum_buffer"},
     "nesterov": {"velocity": "momentum_buffer"},
     "adagrad": {"sum_squares": "sum"},
@@ -89,33 +67,14 @@ _SLOTS = {
 }
 
 
-def optimizer(parameters: Iterable[Tensor], part: OptimizerPart) -> torch.optim.Optimizer:
+def optimizer(part: OptimizerPart, parameters: Iterable[Tensor]) -> torch.optim.Optimizer:
     """torch.optim's optimizer of that kind; its rate is set before each step."""
-    o: Any = part
-    common = {"lr": 1.0, "weight_decay": o.weight_decay}
-    own = list(parameters)
-    if isinstance(part, Adam):
-        kind = torch.optim.AdamW if isinstance(part, AdamW) else torch.optim.Adam
-        return kind(own, betas=(o.beta1, o.beta2), eps=o.eps, **common)
-    match part.kind:
-        case "sgd":
-            return torch.optim.SGD(own, **common)
-        case "momentum":
-            return torch.optim.SGD(own, momentum=o.momentum, **common)
-        case "nesterov":
-            # without momentum there is nothing to look ahead along, and torch refuses to
-            ahead = o.momentum > 0
-            return torch.optim.SGD(own, momentum=o.momentum, nesterov=ahead, **common)
-        case "adagrad":
-            return torch.optim.Adagrad(own, eps=o.eps, **common)
-        case "rmsprop":
-            return torch.optim.RMSprop(own, alpha=o.decay, eps=o.eps, **common)
-    return torch.optim.Adadelta(own, rho=o.decay, eps=o.eps, **common)
+    return native_maker(MAKERS, part, "torch.optim")(part, list(parameters))
 
 
 def optimizer_state(part: OptimizerPart, slots: Weights, step: int) -> dict[str, Any]:
     """The optimizer's own state of one parameter from canonical slots."""
-    state: dict[str, Any] = {native: slots[slot] for slot, native in _SLOTS[part.kind].items()}
+    state: dict[str, Any] = {own: slots[slot] for slot, own in _SLOTS.get(part.kind, {}).items()}
     if part.kind not in ("sgd", "momentum", "nesterov"):
         state["step"] = torch.tensor(float(step))
     return state
@@ -123,4 +82,4 @@ def optimizer_state(part: OptimizerPart, slots: Weights, step: int) -> dict[str,
 
 def optimizer_slots(part: OptimizerPart, state: dict[str, Any]) -> Weights:
     """Canonical slots from the optimizer's own state of one parameter."""
-    return {slot: state[native].clone() for slot, native in _SLOTS[part.kind].items()}
+    return {slot: state[own].clone() for slot, own in _SLOTS.get(part.kind, {}).items()}

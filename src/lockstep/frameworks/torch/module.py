@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING
 import torch
 from torch import nn
 
-from lockstep.errors import InputError
-from lockstep.frameworks.drawing import EVALUATION_SEED, GENERATOR
+from lockstep.frameworks.concise import Call, own_call
 from lockstep.frameworks.layout import Layout
-from lockstep.frameworks.module_program import ModuleProgram
+from lockstep.frameworks.module_program import (
+    EVALUATION_SEED,
+    ModuleProgram,
+    check_module,
+    drawing,
+    require_module,
+)
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.frameworks.torch import concise
 from lockstep.frameworks.torch.layout import layout
-from lockstep.models.fitting import check_outputs, with_outputs
 from lockstep.ops import Snapshot, Weights
 from lockstep.optimizers import slot_names
 
@@ -36,55 +40,35 @@ def module_program(
     """The program of the task's own module, or of the concise form of its model."""
     if task.native is None:
         module, call = concise.build(task.model)
-        way, start = layout(task.model), initial_snapshot(task, spec)
+        arrays, start = layout(task.model), initial_snapshot(task, spec)
     else:
-        module, call, way = _own_copy(task.native), own_call, Layout()
+        require_module(task.native, nn.Module, "torch.nn.Module")
+        module, call, arrays = copy.deepcopy(task.native), own_call, Layout()
         own = {n: value.detach().cpu().numpy().copy() for n, value in module.state_dict().items()}
-        _try_out(module.to(ops.dtype), ops, task)
         start = lambda: Snapshot(own)  # noqa: E731
+        module.to(ops.dtype).eval()
+        with torch.no_grad(), drawing(_seeded, EVALUATION_SEED):
+            check_module(task, module, lambda x: module(ops.asarray(x)))
     draws = task.native is not None
     return ModuleProgram(
         ops,
         task,
         spec,
         TorchModule(module.to(ops.dtype), call, spec, draws),
-        layout=way,
+        layout=arrays,
         initial=start,
         notes=("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})"),
         share=share,
     )
 
 
-def _own_copy(module: object) -> nn.Module:
-    """A person's own stays as it is: runs start from it anew."""
-    if not isinstance(module, nn.Module):
-        problem, remedy = "is not a torch.nn.Module", "Run it in its own framework."
-        raise InputError("model", type(module).__name__, problem, remedy)
-    return copy.deepcopy(module)
-
-
-def _try_out(module: nn.Module, ops: TorchOps, task: Task) -> None:
-    module.eval()
-    with torch.no_grad(), _drawing(EVALUATION_SEED):
-        check_outputs(
-            task.splits,
-            task.classifies,
-            type(module).__name__,
-            lambda x: module(ops.asarray(x)),
-        )
-
-
-def own_call(module: nn.Module, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
-    return with_outputs(module(x)), carry
-
-
 class TorchModule:
     """An nn.Module and its optimizer; `draws` says that it may draw random numbers itself."""
 
-    def __init__(self, module: nn.Module, call: concise.Call, spec: RunSpec, draws: bool) -> None:
+    def __init__(self, module: nn.Module, call: Call, spec: RunSpec, draws: bool) -> None:
         self._module, self._call, self._spec, self._draws = module, call, spec, draws
         self._parameters = {n: p for n, p in module.named_parameters() if p.requires_grad}
-        self._optimizer = concise.optimizer(self._parameters.values(), spec.optimizer)
+        self._optimizer = concise.optimizer(spec.optimizer, self._parameters.values())
 
     def install(self, weights: Weights, slots: Weights, step: int) -> None:
         self._module.load_state_dict(weights)
@@ -110,7 +94,7 @@ class TorchModule:
     ) -> tuple[Tensor, Weights, Weights]:
         self._module.train()
         own = self._parameters.values()
-        with _drawing(seed if self._draws else None):
+        with drawing(_seeded, seed if self._draws else None):
             outputs, carry = self._call(self._module, x, carry)
             value = loss(outputs)
             found = torch.autograd.grad(value, list(own), allow_unused=True)
@@ -129,16 +113,12 @@ class TorchModule:
 
     def outputs(self, x: Tensor, carry: Weights) -> tuple[Tensor, Weights]:
         self._module.eval()
-        with torch.no_grad(), _drawing(EVALUATION_SEED if self._draws else None):
+        with torch.no_grad(), drawing(_seeded, EVALUATION_SEED if self._draws else None):
             return self._call(self._module, x, carry)
 
 
 @contextmanager
-def _drawing(seed: int | None) -> Iterator[None]:
-    """What a module draws for itself follows from the seed, and leaves no trace."""
-    if seed is None:
-        yield
-        return
-    with GENERATOR, torch.random.fork_rng([]):
+def _seeded(seed: int) -> Iterator[None]:
+    with torch.random.fork_rng([]):
         torch.default_generator.manual_seed(seed % 2**63)
         yield

@@ -22,7 +22,7 @@ from lockstep.experiments.ways_to_split.ways.way import (
 )
 from lockstep.experiments.ways_to_split.ways.wire import Message, Wire
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.layers import Sequential
 from lockstep.ops import Arrays
 from lockstep.processes.splitting import shard_slices
 
@@ -38,7 +38,7 @@ class ByLayers:
     """This device's layers."""
 
     def __init__(
-        self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays, micro_batches: int
+        self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays, micro_batches: int
     ) -> None:
         self._ops, self._wire, self._micro_batches = ops, wire, micro_batches
         every = stages(model, wire.world_size)

@@ -37,7 +37,7 @@ from lockstep.experiments.ways_to_split.ways.way import (
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.experiments.ways_to_split.ways.within_layers import WithinLayers
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import LeNetModel
+from lockstep.models.lenet import lenet
 from lockstep.ops import Arrays
 from lockstep.processes.child import Send, serve
 
@@ -50,7 +50,7 @@ def work(job: dict[str, Any], send: Send) -> None:
     wire = Wire()
     with np.load(folder / "start.npz") as start:
         images, labels, rows = (torch.from_numpy(start[n]) for n in ("images", "labels", "rows"))
-        arrays = {name: start[name] for name in LeNetModel(job["pooling"]).shapes}
+        arrays = {name: start[name] for name in lenet(job["pooling"]).shapes}
     ways = {name: _way(name, job, wire, arrays) for name in job["ways"]}
     for turn in turns(job["ways"], job["steps"]):
         way, chosen = ways[turn.way], rows[turn.step]
@@ -68,7 +68,7 @@ def work(job: dict[str, Any], send: Send) -> None:
 
 
 def _way(name: str, job: dict[str, Any], wire: Wire, arrays: Arrays) -> Way:
-    given = TorchOps(job["precision"]), wire, LeNetModel(job["pooling"]), arrays
+    given = TorchOps(job["precision"]), wire, lenet(job["pooling"]), arrays
     if name == LAYERS:
         return ByLayers(*given, job["micro_batches"])
     ways: dict[str, Callable[..., Way]] = {ONE: OneDevice, DATA: ByData, WITHIN: WithinLayers}

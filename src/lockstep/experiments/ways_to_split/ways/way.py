@@ -10,7 +10,7 @@ import torch
 
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import Layer, LeNetModel
+from lockstep.models.layers import Block, Sequential
 from lockstep.models.losses import cross_entropy
 from lockstep.ops import Arrays
 from lockstep.processes.splitting import shard_slices
@@ -54,7 +54,7 @@ def as_inputs(ops: TorchOps, images: Tensor) -> Tensor:
     return ops.floating(images).unsqueeze(1) / 255
 
 
-def apply_layer(ops: TorchOps, layer: Layer, x: Tensor, weights: Tensors) -> Tensor:
+def apply_layer(ops: TorchOps, layer: Block, x: Tensor, weights: Tensors) -> Tensor:
     out: Tensor = layer(ops, x, weights[f"{layer.name}_w"], weights[f"{layer.name}_b"])
     return out
 
@@ -71,50 +71,52 @@ def nothing(ops: TorchOps) -> Tensor:
     return ops.zeros(())
 
 
+def whole_gradient(
+    ops: TorchOps,
+    model: Sequential,
+    weights: Tensors,
+    batch: tuple[Tensor, Tensor],
+    batch_size: int,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """Through all layers on one device: these examples' share of the loss, and its gradients."""
+    images, labels = batch
+    scores = as_inputs(ops, images)
+    for layer in model.blocks:
+        scores = apply_layer(ops, layer, scores, weights)
+    loss = share_of_loss(ops, scores, labels, batch_size)
+    return loss.detach(), torch.autograd.grad(loss, list(weights.values()))
+
+
 class OneDevice:
     """The whole batch on device 0, while the others wait for it."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._model, self._works = ops, model, wire.rank == 0
         self.weights = own_weights(ops, arrays if self._works else {})
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
         if not self._works:
             return Gradient(nothing(self._ops), {})
-        scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
-            scores = apply_layer(self._ops, layer, scores, self.weights)
-        loss = share_of_loss(self._ops, scores, labels, len(labels))
-        found = torch.autograd.grad(loss, list(self.weights.values()))
-        return Gradient(loss.detach(), dict(zip(self.weights, found, strict=True)))
+        batch = images, labels
+        loss, found = whole_gradient(self._ops, self._model, self.weights, batch, len(labels))
+        return Gradient(loss, dict(zip(self.weights, found, strict=True)))
 
 
 class ByData:
     """A shard of the batch on every device; one flat buffer with all gradients is summed."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._wire, self._model = ops, wire, model
         self.weights = own_weights(ops, arrays)
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
         own = shard_slices(len(labels), self._wire.world_size)[self._wire.rank]
-        loss, found = self._shard(images[own], labels[own], len(labels))
+        weights, batch = self.weights, (images[own], labels[own])
+        if len(batch[1]):
+            loss, found = whole_gradient(self._ops, self._model, weights, batch, len(labels))
+        else:  # more devices than examples
+            loss, found = nothing(self._ops), tuple(map(torch.zeros_like, weights.values()))
         total = self._wire.all_reduce(torch.cat([g.reshape(-1) for g in found]))
-        parts = total.split([w.numel() for w in self.weights.values()])
-        summed = {
-            name: part.view(w.shape)
-            for (name, w), part in zip(self.weights.items(), parts, strict=True)
-        }
-        return Gradient(loss.detach(), summed)
-
-    def _shard(
-        self, images: Tensor, labels: Tensor, batch_size: int
-    ) -> tuple[Tensor, tuple[Tensor, ...]]:
-        weights = list(self.weights.values())
-        if not len(labels):  # more devices than examples
-            return nothing(self._ops), tuple(map(torch.zeros_like, weights))
-        scores = as_inputs(self._ops, images)
-        for layer in self._model.layers:
-            scores = apply_layer(self._ops, layer, scores, self.weights)
-        loss = share_of_loss(self._ops, scores, labels, batch_size)
-        return loss, torch.autograd.grad(loss, weights)
+        parts = total.split([w.numel() for w in weights.values()])
+        pairs = zip(weights.items(), parts, strict=True)
+        return Gradient(loss, {name: part.view(w.shape) for (name, w), part in pairs})

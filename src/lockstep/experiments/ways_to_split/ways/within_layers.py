@@ -22,7 +22,7 @@ from lockstep.experiments.ways_to_split.ways.way import (
 )
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.frameworks.torch.ops import TorchOps
-from lockstep.models.lenet import FullyConnected, LeNetModel
+from lockstep.models.layers import Dense, Sequential
 from lockstep.ops import Arrays
 
 AXIS = 1  # channels of (B, C, H, W), units of (B, U)
@@ -31,7 +31,7 @@ AXIS = 1  # channels of (B, C, H, W), units of (B, U)
 class WithinLayers:
     """This device's part of each layer."""
 
-    def __init__(self, ops: TorchOps, wire: Wire, model: LeNetModel, arrays: Arrays) -> None:
+    def __init__(self, ops: TorchOps, wire: Wire, model: Sequential, arrays: Arrays) -> None:
         self._ops, self._wire = ops, wire
         self._layers = divide(model, wire.world_size)
         own = {}
@@ -56,16 +56,16 @@ class WithinLayers:
         elif divided.before == "spread":
             h = _Spread.apply(h, self._wire)
         layer = divided.layer
-        if divided.by == "outputs" or not isinstance(layer, FullyConnected):
+        if divided.by == "outputs" or not isinstance(layer.layer, Dense):
             return apply_layer(self._ops, layer, h, self.weights)
         w, b = self.weights[f"{layer.name}_w"], self.weights.get(f"{layer.name}_b")
-        part = layer.flatten(self._ops, h, w) @ w
+        part = layer.enter(self._ops, h) @ w
         part = part if b is None else part + b
         if divided.after == "scatter":
             whole = _Scatter.apply(part, self._wire, divided.sizes)
         else:
             whole = _Sum.apply(part, self._wire)
-        out: Tensor = layer.activate(self._ops, whole)
+        out: Tensor = layer.leave(self._ops, whole)
         return out
 
 

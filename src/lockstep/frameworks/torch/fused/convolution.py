@@ -17,7 +17,7 @@ from typing import Any
 import torch
 import torch.nn.functional as F
 
-from lockstep.models.lenet import conv_avg_pool, conv_max_pool
+from lockstep.models.layers import conv_avg_pool, conv_max_pool
 
 Tensor = torch.Tensor
 Gradients = tuple[Tensor | None, Tensor, Tensor, None]
