@@ -25,6 +25,6 @@ pooling), torch's `exchange.py` (sums of gradients over processes), mindspore's 
 
 Only `adapter.py` and `ops.py` are necessary. What they share: `step.py` (one training step, over
 Ops), `state.py`, `programs.py` and `module_program.py` (the programs), `device_share.py` and
-`replicas.py` (several devices), `fused.py`, `layout.py` and `concise.py`. A package outside this one, with the same
-files, is made known by `registry.add`.
+`replicas.py` (several devices), `fused.py`, `layout.py` and `concise.py`. A package outside this
+one, with the same files, is made known by `registry.add`.
 """
