@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, get_type_hints
 
 from lockstep.errors import InputError, unknown
 
@@ -110,3 +112,20 @@ def part_of(field: str, value: object, kinds: Mapping[str, type]) -> object:
 def store(part: object, name: str, value: object) -> None:
     """Set a field of a frozen record; only for use in its __post_init__."""
     object.__setattr__(part, name, value)
+
+
+def check_fields(record: Any, section: str) -> None:
+    """Check the fields of a frozen record whose types carry a check, `Annotated[type, check]`, and
+    store what it returns; only for use in its __post_init__."""
+    for name, check in _checks(type(record)):
+        store(record, name, check(f"{section}.{name}", getattr(record, name)))
+
+
+@cache
+def _checks(record: type[Any]) -> list[tuple[str, Callable[[str, Any], Any]]]:
+    hints = get_type_hints(record, include_extras=True)
+    return [
+        (item.name, check)
+        for item in fields(record)
+        for check in getattr(hints[item.name], "__metadata__", ())
+    ]
