@@ -117,7 +117,7 @@ def store(part: object, name: str, value: object) -> None:
 def check_fields(record: Any, section: str) -> None:
     """Check the fields of a frozen record whose types carry a check, `Annotated[type, check]`, and
     store what it returns; only for use in its __post_init__."""
-    for name, check in _checks(type(record)):
+    for name, check in _checks(record.__class__):
         store(record, name, check(f"{section}.{name}", getattr(record, name)))
 
 
