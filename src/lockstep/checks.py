@@ -34,9 +34,8 @@ def whole(field: str, value: object, least: int = 1, most: int | None = ABSURD) 
     if number is None or isinstance(value, bool):
         raise InputError(field, value, "is not a whole number", f"Give one from {least} on.")
     if number < least:
-        raise InputError(
-            field, value, f"must be at least {least}", f"Give a whole number from {least} on."
-        )
+        remedy = f"Give a whole number from {least} on."
+        raise InputError(field, value, f"must be at least {least}", remedy)
     if most is not None and number > most:
         raise InputError(field, value, f"is absurdly large (over {most})", "Give a smaller one.")
     return number
@@ -93,9 +92,8 @@ def folder_name(field: str, value: object) -> str:
     if not value:
         raise InputError(field, value, "is empty", "Give it some letters.")
     if value.startswith(".") or not value.isprintable() or set(value) & set('/\\:*?"<>|'):
-        raise InputError(
-            field, value, "cannot name a folder", "Use letters, digits, hyphens and underscores."
-        )
+        remedy = "Use letters, digits, hyphens and underscores."
+        raise InputError(field, value, "cannot name a folder", remedy)
     return value
 
 
@@ -103,9 +101,8 @@ def part_of(field: str, value: object, kinds: Mapping[str, type]) -> object:
     """A record of one of the kinds."""
     if not isinstance(value, tuple(kinds.values())):
         names = ", ".join(cls.__name__ for cls in kinds.values())
-        raise InputError(
-            field, value, f"is no {field} of a run", f"Give one of lockstep.spec's: {names}."
-        )
+        remedy = f"Give one of lockstep.spec's: {names}."
+        raise InputError(field, value, f"is no {field} of a run", remedy)
     return value
 
 
