@@ -18,13 +18,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.measuring import Measurement, Results, run
 from lockstep.experiments.allreduce.question import Question
 from lockstep.report.figures import FONT, INK, MUTED, SERIES, legend, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds
-from lockstep.report.tables import filled, heading
+from lockstep.report.tables import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def tables(results: Results) -> Iterator[RenderableType]:
     for size in asked.sizes:
         for devices in asked.devices:
             rows = [row for row in results.rows if (row.size, row.devices) == (size, devices)]
-            yield heading(f"\n{format_size(size)} over {devices} devices")
+            yield Text(f"\n{format_size(size)} over {devices} devices", "bold")
             yield filled(COLUMNS, [_cells(row, rows[0]) for row in rows], left=COLUMNS[:1])
     yield f"\ntimes are medians of {asked.repeats}; speed-up: over {_words(asked.algorithms[0])}"
     for devices, link in results.links.items():

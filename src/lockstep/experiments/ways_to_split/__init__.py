@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from lockstep.experiments import Experiment
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, num_updates
 from lockstep.experiments.ways_to_split.results import DeviceFacts, Results, WayFacts, Work
 from lockstep.report.figures import FONT, INK, MUTED, PAPER, SERIES, new_figure, style
 from lockstep.report.quantities import deviation, format_size, milliseconds
-from lockstep.report.tables import filled, heading
+from lockstep.report.tables import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ HEIGHT = 0.7  # of the bars of one way
 
 def tables(results: Results) -> Iterator[RenderableType]:
     """A row for each way, one for each of its devices, and how to read them."""
-    yield heading(results.title)
+    yield Text(results.title, "bold")
     one = results.one_device
     yield filled(COLUMNS, [_cells(way, one) for way in results.ways], left=COLUMNS[:1])
     yield ""
