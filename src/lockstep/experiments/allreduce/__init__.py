@@ -74,13 +74,12 @@ def _words(algorithm: str) -> str:
 
 
 def to_dict(results: Results) -> dict[str, Any]:
-    rows = []
-    for row in results.rows:
-        low, high = row.spread
-        rows.append({**asdict(row), "median": row.median, "low": low, "high": high})
     return {
         "bench": asdict(results.question),
-        "rows": rows,
+        "rows": [
+            {**asdict(row), "median": row.median, "low": row.spread[0], "high": row.spread[1]}
+            for row in results.rows
+        ],
         "links": {str(devices): asdict(link) for devices, link in results.links.items()},
     }
 
@@ -112,8 +111,8 @@ def draw_times(axes: Axes, rows: Sequence[Measurement]) -> None:
         axes.plot([low, high], [place, place], color=INK, linewidth=1.4)
     predicted = [(1e3 * r.predicted, i) for i, r in enumerate(rows) if r.predicted is not None]
     if predicted:
-        marks = {"marker": "D", "markersize": 5, "color": INK, "markerfacecolor": "none"}
-        axes.plot(*zip(*predicted, strict=True), linestyle="none", label="predicted", **marks)  # type: ignore[arg-type]
+        points = zip(*predicted, strict=True)
+        axes.plot(*points, "D", ms=5, color=INK, markerfacecolor="none", label="predicted")
         legend(axes, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # beside the title
     axes.set_yticks(range(len(rows)), [_words(row.algorithm) for row in rows])
     axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)

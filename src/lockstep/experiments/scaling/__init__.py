@@ -165,21 +165,15 @@ def draw_efficiency(axes: Axes, rows: Sequence[Row], checks: Sequence[Check]) ->
         chosen = [row for row in rows if row.algorithm == name]
         counts = [row.devices for row in chosen]
         place = list(ALGORITHMS).index(name)
-        line = {"color": SERIES[place % len(SERIES)]}
-        marks = {
-            "marker": MARKERS[place % len(MARKERS)],
-            "markersize": 6,
-            "markerfacecolor": "none",
-        }
-        during = [100 * row.efficiency(DURING) for row in chosen]
-        after = [100 * row.efficiency(AFTER) for row in chosen]
-        axes.plot(counts, during, label=name.replace("_", " "), **line, **marks)  # type: ignore[arg-type]
-        axes.plot(counts, after, linestyle=":", linewidth=1.2, **line)  # type: ignore[arg-type]
+        hue, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        during, after = ([100 * row.efficiency(way) for row in chosen] for way in (DURING, AFTER))
+        label = name.replace("_", " ")
+        axes.plot(counts, during, color=hue, marker=marker, ms=6, mfc="none", label=label)
+        axes.plot(counts, after, linestyle=":", linewidth=1.2, color=hue)
     axes.plot([], [], color=INK, linestyle=":", linewidth=1.2, label="without overlap")
     if checks:
         points = [(check.devices, 100 * check.efficiency) for check in checks]
-        cross = {"marker": "x", "markersize": 8, "color": INK, "linestyle": "none"}
-        axes.plot(*zip(*points, strict=True), label="measured here", **cross)  # type: ignore[arg-type]
+        axes.plot(*zip(*points, strict=True), "x", ms=8, color=INK, label="measured here")
     counts = list(dict.fromkeys(row.devices for row in rows))
     axes.set_xscale("log", base=2)
     axes.set_xticks(counts, [f"{count:,}" for count in counts])
