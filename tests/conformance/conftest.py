@@ -42,8 +42,8 @@ def ops(framework: Any, precision: str) -> Any:
 
 @pytest.fixture
 def kernels(framework: Any, precision: str) -> Any:
-    """The framework's own, which our models are written over. No operation may ask for the faster
-    equals of model parts: here there is no such table."""
+    """The framework's own, which our models are written over. No operation may ask for faster
+    implementations of model parts: here there is no such table."""
     kernels = framework.kernels(precision)
     kernels.fused = None
     return kernels

@@ -73,7 +73,7 @@ def test_what_mixes_with_what(framework: Any, ops: Any, precision: str, group: s
             raise AssertionError(case.id) from error
 
 
-def test_the_same_without_faster_equals(framework: Any, precision: str) -> None:
+def test_the_same_without_faster_implementations(framework: Any, precision: str) -> None:
     """The Ops with and without them are one but for these; no case here asks for any."""
     ops, plain = framework.kernels(precision), framework.kernels(precision, fused=False)
     assert plain.fused == {}

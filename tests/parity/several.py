@@ -2,7 +2,7 @@
 process starts with.
 
 `python -m tests.parity.several FOLDER` carries out the runs of FOLDER/specs.json, in this
-interpreter, and writes what they came to.
+interpreter, and writes their outcomes.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SECONDS = 280.0  # below the limit of a test
 
 
 @dataclass(frozen=True)
-class Walk:
+class Outcome:
     """The quantities of every step, the arrays at the end ("weights/w"), the metrics and notes."""
 
     loss: np.ndarray
@@ -42,7 +42,7 @@ class Walk:
     notes: list[str]
 
 
-def walks(*specs: RunSpec, seconds: float = SECONDS) -> list[Walk]:
+def carry_out(*specs: RunSpec, seconds: float = SECONDS) -> list[Outcome]:
     """The runs, all of one framework, one after another in one process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder)
@@ -82,11 +82,11 @@ def main(folder: Path) -> None:
         (folder / f"{i}.json").write_text(json.dumps(facts))
 
 
-def _read(path: Path) -> Walk:
+def _read(path: Path) -> Outcome:
     with np.load(path.with_suffix(".npz")) as file:
         arrays = dict(file)
     facts = json.loads(path.with_suffix(".json").read_text())
-    return Walk(arrays.pop("loss"), arrays.pop("grad_norm"), arrays, **facts)
+    return Outcome(arrays.pop("loss"), arrays.pop("grad_norm"), arrays, **facts)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""k devices walk the path of one, in every framework that has several in one process.
+"""k devices compute what one computes, in every framework that has several in one process.
 
 Each test starts one process, which shows eight devices and uses the first k of them.
 """
@@ -16,9 +16,9 @@ from lockstep.spec.parts import OPTIMIZERS
 from lockstep.training import train
 
 from .running import assert_fell, recipe, source
-from .several import IN_ONE_PROCESS, Walk, run_apart, walks
+from .several import IN_ONE_PROCESS, Outcome, carry_out, run_apart
 
-# The bars of the project. Only the order of sums differs: float64 paths part by some 1e-16 a step.
+# The bars of the project. Only the order of sums differs: in float64 by some 1e-16 a step.
 FLOAT64 = 1e-10
 FLOAT32 = 1e-5
 
@@ -43,31 +43,31 @@ def on_devices(spec: RunSpec, *counts: int, **fields: Any) -> list[RunSpec]:
     return [spec.with_fields({**fields, "devices": k}) for k in counts]
 
 
-def assert_one_path(walk: Walk, one: Walk, tolerance: float, who: str) -> None:
+def assert_same_run(found: Outcome, one: Outcome, tolerance: float, who: str) -> None:
     """Losses and norms to a share of each, arrays to a share of their largest entry."""
     for name in ("loss", "grad_norm"):
-        path, own = getattr(walk, name), getattr(one, name)
+        path, own = getattr(found, name), getattr(one, name)
         np.testing.assert_allclose(path, own, rtol=tolerance, atol=0, err_msg=f"{who}: {name}")
-    assert walk.arrays.keys() == one.arrays.keys()
+    assert found.arrays.keys() == one.arrays.keys()
     for name, value in one.arrays.items():
         limit = 10 * tolerance * max(float(abs(value).max()), 1e-8)  # sums near zero lose digits
         np.testing.assert_allclose(
-            walk.arrays[name], value, rtol=0, atol=limit, err_msg=f"{who}: {name}"
+            found.arrays[name], value, rtol=0, atol=limit, err_msg=f"{who}: {name}"
         )
     for name, number in one.metrics.items():
-        assert walk.metrics[name] == pytest.approx(number, rel=tolerance), f"{who}: {name}"
+        assert found.metrics[name] == pytest.approx(number, rel=tolerance), f"{who}: {name}"
 
 
-def assert_same_bits(walk: Walk, again: Walk) -> None:
-    np.testing.assert_array_equal(walk.loss, again.loss)
-    np.testing.assert_array_equal(walk.grad_norm, again.grad_norm)
-    for name, value in walk.arrays.items():
+def assert_same_bits(found: Outcome, again: Outcome) -> None:
+    np.testing.assert_array_equal(found.loss, again.loss)
+    np.testing.assert_array_equal(found.grad_norm, again.grad_norm)
+    for name, value in found.arrays.items():
         np.testing.assert_array_equal(again.arrays[name], value, err_msg=name)
-    assert walk.metrics == again.metrics
+    assert found.metrics == again.metrics
 
 
-def says(walk: Walk, count: int) -> bool:
-    return any(note.startswith(f"{count} devices in one process") for note in walk.notes)
+def says(found: Outcome, count: int) -> bool:
+    return any(note.startswith(f"{count} devices in one process") for note in found.notes)
 
 
 @everywhere
@@ -77,15 +77,15 @@ def test_a_table(framework: str) -> None:
     counts = (1, 2, 3, 4, 8)
     double = on_devices(spec, *counts, 3, precision="float64")
     single = on_devices(spec, 1, 3, precision="float32")
-    one, *several, again, one_single, three_single = walks(*double, *single)
+    one, *several, again, one_single, three_single = carry_out(*double, *single)
     assert_fell(one.loss, by=0.1)
-    for k, walk in zip(counts[1:], several, strict=True):
-        assert_one_path(walk, one, FLOAT64, f"{k} devices")
-        assert says(walk, k)
+    for k, found in zip(counts[1:], several, strict=True):
+        assert_same_run(found, one, FLOAT64, f"{k} devices")
+        assert says(found, k)
         assert not says(one, k)
     assert_same_bits(several[1], again)
     assert {v.dtype.name for v in three_single.arrays.values()} == {"float32"}
-    assert_one_path(three_single, one_single, FLOAT32, "3 devices in float32")
+    assert_same_run(three_single, one_single, FLOAT32, "3 devices in float32")
 
 
 @everywhere
@@ -95,13 +95,13 @@ def test_a_text(windows: str, framework: str) -> None:
     carries = windows == "sequential"
     spec = recipe("timemachine-gru", framework=framework, data__sampling=windows, **TEXT)
     counts = (1, 2, 3) if carries and framework != "mindspore" else (1, 2)
-    one, *several = walks(*on_devices(spec, *counts, precision="float64"))
+    one, *several = carry_out(*on_devices(spec, *counts, precision="float64"))
     assert_fell(one.loss, by=0.03)
     carried = one.arrays["carry/h"]
     assert (abs(carried).max() > 1e-3) == carries
     assert (abs(carried[0] - carried[4]).max() > 1e-5) == carries  # a row has its own
-    for k, walk in zip(counts[1:], several, strict=True):
-        assert_one_path(walk, one, FLOAT64, f"{k} devices")
+    for k, found in zip(counts[1:], several, strict=True):
+        assert_same_run(found, one, FLOAT64, f"{k} devices")
 
 
 @everywhere
@@ -110,9 +110,9 @@ def test_images(pooling: str, framework: str) -> None:
     """LeNet in both forms, 16 images over 3 devices; every image of an evaluation counts once."""
     spec = recipe("fashion-lenet", framework=framework, model__pooling=pooling, lr=0.05, **IMAGES)
     spec = spec.with_fields({"optimizer": "adam"}).with_lr(0.005) if pooling == "avg" else spec
-    one, several = walks(*on_devices(spec, 1, 3, precision="float64"))
+    one, several = carry_out(*on_devices(spec, 1, 3, precision="float64"))
     assert np.ptp(one.loss) > 1e-3
-    assert_one_path(several, one, FLOAT64, "3 devices")
+    assert_same_run(several, one, FLOAT64, "3 devices")
     assert several.metrics["final_train_accuracy"] == one.metrics["final_train_accuracy"]
 
 
@@ -136,8 +136,8 @@ def test_concise(framework: str) -> None:
         {"framework": framework, "style": "concise", "optimizer": "adam", "precision": "float64"}
     )
     if framework in ("jax", "tensorflow"):
-        one, several = walks(*on_devices(spec, 1, 3))
-        assert_one_path(several, one, FLOAT64, "3 devices")
+        one, several = carry_out(*on_devices(spec, 1, 3))
+        assert_same_run(several, one, FLOAT64, "3 devices")
         assert says(several, 3)
     elif framework != "numpy":  # which has no layers
         with pytest.raises(InputError, match=r"devices = 2: .*--style scratch, or --devices 1"):
@@ -235,14 +235,14 @@ def test_hundred_steps_of_fashion_mnist(
     """Batches of 256: 85 or 86 for each of three devices; avg and 0.2 are the chapter's.
 
     With max-pooling at 0.3, where the loss leaps, roundings of 1e-16 grow to 1.5e-10 within 100
-    steps, and two frameworks on one device each part by ten times as much. In float32 a near-tie of
-    the pooling decides otherwise sooner (docs/conventions.md)."""
+    steps, and two frameworks on one device each differ by ten times as much. In float32 a near-tie
+    of the pooling is decided differently sooner (docs/conventions.md)."""
     if source("fashion-mnist") != "real":
         pytest.skip("Fashion-MNIST is not on this machine: LOCKSTEP_DATA names no folder with it")
     spec = recipe(
         "fashion-lenet", framework=framework, model__pooling=pooling, lr=lr, max_steps=100
     )
-    one, *several = walks(*on_devices(spec, 1, 2, 3, 4, 8, precision=precision), seconds=1700)
+    one, *several = carry_out(*on_devices(spec, 1, 2, 3, 4, 8, precision=precision), seconds=1700)
     tolerance = FLOAT64 if precision == "float64" else FLOAT32
-    for k, walk in zip((2, 3, 4, 8), several, strict=True):
-        np.testing.assert_allclose(walk.loss, one.loss, rtol=tolerance, err_msg=f"{k} devices")
+    for k, found in zip((2, 3, 4, 8), several, strict=True):
+        np.testing.assert_allclose(found.loss, one.loss, rtol=tolerance, err_msg=f"{k} devices")

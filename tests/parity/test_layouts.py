@@ -96,6 +96,19 @@ def test_names_and_shapes_are_the_modules(name: str, framework: str) -> None:
     assert {n: a.shape for n, a in native.items()} == shapes
 
 
+@pytest.mark.parametrize("framework", ["torch", "paddle", "mindspore", "mxnet"])
+def test_the_second_bias_of_an_rnn_stays_zero_and_has_no_slots(framework: str) -> None:
+    layout, canonical = registry.layout(framework, MODELS["rnn"]), weights(MODELS["rnn"])
+    native = layout.to_native(canonical)
+    zeros = [n for n, value in native.items() if value.shape == (4,) and not value.any()]
+    assert len(zeros) == (2 if framework == "paddle" else 1)
+    slots = layout.slots_to_native({f"mean/{n}": value for n, value in canonical.items()})
+    for name in zeros:
+        del slots[f"mean/{name}"]
+    for name, value in layout.slots_from_native(slots).items():
+        np.testing.assert_array_equal(value, canonical[name.removeprefix("mean/")])
+
+
 def test_torch_orders_its_gates_r_z_n() -> None:
     from lockstep.frameworks.torch.layout import layout
 

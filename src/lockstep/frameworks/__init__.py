@@ -19,8 +19,12 @@ The same file name has the same role in every framework's package:
 - `arrays.py`, `recording.py` (mxnet, mindspore): operators that its arrays lack or that differ; how
   a function is recorded as a graph.
 
+What only one package has: numpy's `autodiff.py` (gradient rules) and `windows.py` (convolution and
+pooling), torch's `exchange.py` (sums of gradients over processes), mindspore's `kernels.py`
+(operations on plain tensors, which its graphs call).
+
 Only `adapter.py` and `ops.py` are necessary. What they share: `step.py` (one training step, over
 Ops), `state.py`, `programs.py` and `module_program.py` (the programs), `device_share.py` and
-`replicas.py` (several devices), `fused.py`, `layout.py`. A package outside this one, with the same
-files, is made known by `registry.add`.
+`replicas.py` (several devices), `fused.py`, `layout.py` and `concise.py`. A package outside this
+one, with the same files, is made known by `registry.add`.
 """

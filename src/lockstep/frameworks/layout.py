@@ -75,28 +75,29 @@ class Entry:
     """Canonical arrays that are kept in native ones: in most entries one in one.
 
     `to_native` takes the canonical arrays and returns the native ones, each in the order of their
-    names; `from_native` does the reverse.
+    names; `from_native` does the reverse. `zeros` are further native arrays, shaped as the first:
+    they stay at zero, are not trained, and have no slots.
     """
 
     canonical: tuple[str, ...]
     native: tuple[str, ...]
     to_native: Callable[..., tuple[Array, ...]]
     from_native: Callable[..., tuple[Array, ...]]
+    zeros: tuple[str, ...] = ()
 
 
 def entry(
     canonical: str, *native: str, conversion: Conversion = SAME, zeros: tuple[str, ...] = ()
 ) -> Entry:
-    """One canonical array under one or more native names, and native arrays that stay at zero."""
+    """One canonical array under one or more native names."""
 
     def to_native(array: Array) -> tuple[Array, ...]:
-        own = conversion.to_native(array)
-        return (own,) * len(native) + (np.zeros_like(own),) * len(zeros)
+        return (conversion.to_native(array),) * len(native)
 
     def from_native(array: Array, *others: Array) -> tuple[Array]:
         return (conversion.from_native(array),)
 
-    return Entry((canonical,), (*native, *zeros), to_native, from_native)
+    return Entry((canonical,), native, to_native, from_native, zeros)
 
 
 @dataclass(frozen=True)
@@ -113,24 +114,21 @@ class Layout:
     def to_native(self, arrays: Arrays) -> Arrays:
         if not self.entries:
             return dict(arrays)
-        return dict(
-            pair
-            for e in self.entries
-            for pair in zip(
-                e.native, e.to_native(*(arrays[name] for name in e.canonical)), strict=True
-            )
-        )
+        found: Arrays = {}
+        for e in self.entries:
+            own = e.to_native(*(arrays[name] for name in e.canonical))
+            found |= dict(zip(e.native, own, strict=True))
+            found |= {name: np.zeros_like(own[0]) for name in e.zeros}
+        return found
 
     def from_native(self, arrays: Arrays) -> Arrays:
         if not self.entries:
             return dict(arrays)
-        return dict(
-            pair
-            for e in self.entries
-            for pair in zip(
-                e.canonical, e.from_native(*(arrays[name] for name in e.native)), strict=True
-            )
-        )
+        found: Arrays = {}
+        for e in self.entries:
+            own = e.from_native(*(arrays[name] for name in e.native))
+            found |= dict(zip(e.canonical, own, strict=True))
+        return found
 
     def slots_to_native(self, slots: Arrays) -> Arrays:
         """Optimizer slots, keyed "slot/weight": each has its weight's shape and conversion."""

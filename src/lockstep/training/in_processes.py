@@ -8,14 +8,11 @@ others only give signs of life. torchrun may start the workers instead, on one m
 from __future__ import annotations
 
 import os
-import signal
 import tempfile
-import threading
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from lockstep.checks import one_of
@@ -25,6 +22,7 @@ from lockstep.ops import Snapshot
 from lockstep.processes import ranks, threads
 from lockstep.processes.child import INTERRUPTED
 from lockstep.processes.children import GRACE, MISTAKES, Command, WorkerError, Workers
+from lockstep.processes.interrupts import first_interrupt
 from lockstep.processes.ranks import Rank, free_address, patience
 from lockstep.spec import RunSpec
 from lockstep.task import Own, Task
@@ -194,7 +192,13 @@ def follow(
         "event_steps": event_steps,
         "strict": strict,
     }
-    signals: list[int] = []  # those passed on to the workers
+    interrupted = False
+
+    def interrupt() -> None:
+        nonlocal interrupted
+        interrupted = True
+        workers.interrupt(0)
+
     last: Event | None = None
     # the processes of a run give up first: they know which of them kept the others waiting
     silence = launch.silence or (SILENCE if num_processes == 1 else 2 * patience() + GRACE)
@@ -205,15 +209,15 @@ def follow(
         else:
             commands = _commands(job, spec, launch.python, num_processes, folder, Path(meeting))
         try:
-            with Workers(commands, Path(meeting)) as workers, _passing_on(workers, signals):
+            with Workers(commands, Path(meeting)) as workers, first_interrupt(interrupt):
                 for index, message in workers.messages(silence, launch.timeout):
                     if index == 0 and message:  # an empty one is a sign of life
                         last = from_values(message)
                         yield last
         except WorkerError as error:
-            if signals and isinstance(last, RunInterrupted):
+            if interrupted and isinstance(last, RunInterrupted):
                 return
-            if signals and (last is None or error.exit_code == INTERRUPTED):
+            if interrupted and (last is None or error.exit_code == INTERRUPTED):
                 raise KeyboardInterrupt from None
             raise
 
@@ -279,26 +283,6 @@ def _check_torchrun(spec: RunSpec, launch: Launch) -> None:
     if launch.nodes > 1 and not launch.rendezvous:
         remedy = "Give --rendezvous HOST:PORT of node 0."
         raise InputError("nodes", launch.nodes, "no address is given at which they meet", remedy)
-
-
-@contextmanager
-def _passing_on(workers: Workers, signals: list[int]) -> Iterator[None]:
-    """While inside, the first SIGINT goes to the worker alone; the second ends the loop here."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if signals:
-            raise KeyboardInterrupt
-        signals.append(number)
-        workers.interrupt(0)
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _remove(directory: RunDirectory) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -120,6 +116,11 @@ class Training:
         """End the run after the event at hand; it can be resumed."""
         self.stopped = True
 
+    def interrupt(self) -> None:
+        """Stop because a person asked for it."""
+        self.interrupted = True
+        self.stop()
+
     def goes_on(self) -> bool:
         """Whether the run was not stopped: in all its processes, as rank 0 says."""
         stopped = bool(self.agree(np.array([self.stopped]))[0])
@@ -205,24 +206,3 @@ def keep_last_good(run: Training, call: Call, bad: int, loss: float) -> None:
         run.advance(state, call.losses[:good], call.rows.shape[1], 0.0)
     run.divergence = RunDiverged(call.step + bad, loss, float(call.lrs[good]), run.step)
     run.stop()
-
-
-@contextmanager
-def interruptible(run: Training) -> Iterator[None]:
-    """While inside, a first SIGINT stops `run` after the call at hand, so that it is saved; a
-    second one ends it at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread may handle signals
-        return
-
-    def handle(number: int, frame: FrameType | None) -> None:
-        if run.interrupted:
-            raise KeyboardInterrupt
-        run.interrupted = True
-        run.stop()
-
-    before = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

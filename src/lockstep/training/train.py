@@ -29,6 +29,7 @@ from lockstep.ops import Snapshot
 from lockstep.processes import ranks, threads
 from lockstep.processes.child import WaitedError
 from lockstep.processes.collective import Collective, NullCollective
+from lockstep.processes.interrupts import first_interrupt
 from lockstep.spec import RunSpec
 from lockstep.task import Own, Task, assemble, check_net, check_own, load_own
 from lockstep.training import checkpoints
@@ -54,7 +55,7 @@ from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
-from lockstep.training.run_state import EpochSums, Training, interruptible
+from lockstep.training.run_state import EpochSums, Training
 
 Callback = Callable[[Event, Training], None]
 Listener = Callable[[Event], None]
@@ -191,8 +192,11 @@ def carry_out_here(
         saved = checkpoints.newest_whole(held.checkpoint_folder, strict=strict) if held else Found()
         snapshot, facts = shared_checkpoint(collective, saved)
         changes = held.changes_since(facts, spec) if held else []
-        ready = _make_ready(spec, own, folder if held else None, task)
-        machine = machine_facts(registry.get(spec.framework))
+        task = task or _checked_task(spec, own, folder if held else None)
+        framework, begin = registry.get(spec.framework), time.perf_counter()
+        program = framework.compile(task, spec)
+        seconds = time.perf_counter() - begin
+        machine = machine_facts(framework)
         news: list[Event] = []
         if held is not None:
             held.record_machine(machine)
@@ -202,7 +206,9 @@ def carry_out_here(
         elif folder is not None:
             held = RunDirectory.create(folder, spec, machine, own)
             stack.enter_context(_writing(held))
-        return _run(ready, collective, held, facts, snapshot or start, audience, news)
+        return _run(
+            spec, task, program, seconds, collective, held, facts, snapshot or start, audience, news
+        )
 
 
 def join_processes(spec: RunSpec) -> Collective:
@@ -289,26 +295,6 @@ def _completed(directory: RunDirectory, spec: RunSpec, own: Own | None) -> Resul
     return Result(before, task, history, snapshot, "completed", directory.path, ran=False)
 
 
-@dataclass(frozen=True)
-class _Ready:
-    """A run that can be carried out: its data is there and its program built."""
-
-    spec: RunSpec
-    task: Task
-    program: Program
-    seconds: float  # that building the program took
-
-
-def _make_ready(
-    spec: RunSpec, own: Own | None, folder: Path | None, task: Task | None = None
-) -> _Ready:
-    framework = registry.get(spec.framework)
-    task = task or _checked_task(spec, own, folder)
-    begin = time.perf_counter()
-    program = framework.compile(task, spec)
-    return _Ready(spec, task, program, time.perf_counter() - begin)
-
-
 def _checked_task(spec: RunSpec, own: Own | None, folder: Path | None = None) -> Task:
     check_own(spec, own, folder)
     task = assemble(spec, own)
@@ -317,7 +303,10 @@ def _checked_task(spec: RunSpec, own: Own | None, folder: Path | None = None) ->
 
 
 def _run(
-    ready: _Ready,
+    spec: RunSpec,
+    task: Task,
+    program: Program,
+    seconds: float,
     collective: Collective,
     directory: RunDirectory | None,
     facts: dict[str, Any],
@@ -325,8 +314,7 @@ def _run(
     audience: Audience,
     news: Iterable[Event],
 ) -> Result:
-    """The steps that are left, with every event recorded."""
-    spec, task, program = ready.spec, ready.task, ready.program
+    """The steps that are left, with every event recorded; building the program took `seconds`."""
     begin = time.perf_counter()
     initial = program.initial()
     if snapshot is not None:
@@ -362,7 +350,8 @@ def _run(
         run.listeners.append(partial(_call_back, callback, run))
     try:
         # a loss that is not finite is found by looking at it, and reported once
-        with interruptible(run), np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
+        with first_interrupt(run.interrupt), quiet:
             outline = {**task.facts, "framework": spec.framework}
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
             for event in news:
@@ -373,7 +362,7 @@ def _run(
             if not facts:
                 run.save()  # the state at the start can be looked at, and returned to
             program.prepare(state, task.plan.epoch(0))
-            seconds = ready.seconds + time.perf_counter() - begin
+            seconds += time.perf_counter() - begin
             run.emit(ProgramCompiled(seconds, list(program.notes)))
             _train_together(run)
     finally:
