@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,14 @@ def print_json(value: Any) -> None:
     {"loss": 0.5, "perplexity": "inf"}
     """
     print(json.dumps(json_safe(value), allow_nan=False))
+
+
+def answer(args: argparse.Namespace, values: Any, show: Callable[[], None]) -> None:
+    """What a command found: as JSON if that was asked for, else as `show` prints it."""
+    if args.json:
+        print_json(values)
+    else:
+        show()
 
 
 def print_columns(rows: Iterable[Sequence[str]]) -> None:
