@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import answer, print_json
+from lockstep.cli.output import answer, print_json, print_table
 
 if TYPE_CHECKING:
     from lockstep.data import Attempt, Found, Source
@@ -68,7 +68,7 @@ def _list(args: argparse.Namespace) -> int:
         )
         for row in rows
     ]
-    answer(args, rows, lambda: _print_table(columns, cells))
+    answer(args, rows, lambda: print_table(columns, cells))
     return 0
 
 
@@ -107,7 +107,7 @@ def _verify(args: argparse.Namespace) -> int:
     bad = any(row["state"] == "bad" for row in rows)
     columns = ("name", "place", "state", "edition", "detail")
     cells = [tuple(row.get(column, "") for column in columns) for row in rows]
-    answer(args, rows, lambda: _print_table(columns, cells))
+    answer(args, rows, lambda: print_table(columns, cells))
     return 1 if bad or not good else 0
 
 
@@ -140,9 +140,3 @@ def _result_row(source: Source, result: Found | Attempt) -> dict[str, Any]:
 
 def _note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from lockstep.report.tables import filled, show
-
-    show([filled(columns, rows, left=columns)])

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import answer
+from lockstep.cli.output import answer, print_table
 
 if TYPE_CHECKING:
     from lockstep.frameworks.device_list import Devices
@@ -50,8 +50,6 @@ def _row(found: Devices) -> dict[str, Any]:
 def _print(found: list[Devices]) -> None:
     from rich.text import Text
 
-    from lockstep.report.tables import filled, show
-
     columns = ("framework", "version", "devices", "several CPU devices")
     rows = [
         (
@@ -62,4 +60,4 @@ def _print(found: list[Devices]) -> None:
         )
         for devices in found
     ]
-    show([filled(columns, rows, left=columns)])
+    print_table(columns, rows)

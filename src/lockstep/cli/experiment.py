@@ -14,7 +14,14 @@ import typing
 from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.asked_run import report_framework, spec_from
-from lockstep.cli.output import add_figure_option, answer, check_figure, print_json, write_figure
+from lockstep.cli.output import (
+    add_figure_option,
+    answer,
+    check_figure,
+    print_json,
+    print_table,
+    write_figure,
+)
 from lockstep.cli.parsing import Parser
 from lockstep.cli.run_options import add_run_options
 
@@ -137,10 +144,9 @@ def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any]) -> Any:
 
 def _list(args: argparse.Namespace) -> int:
     from lockstep import experiments
-    from lockstep.report.tables import filled, show
 
-    columns, questions = ("experiment", "question"), experiments.questions()
+    questions = experiments.questions()
     # "summary" is what programs of 0.1 read
     rows = [{"name": n, "question": q, "summary": q} for n, q in questions.items()]
-    answer(args, rows, lambda: show([filled(columns, questions.items(), left=columns)]))
+    answer(args, rows, lambda: print_table(("experiment", "question"), questions.items()))
     return 0

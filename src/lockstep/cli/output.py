@@ -40,6 +40,13 @@ def print_columns(rows: Iterable[Sequence[str]]) -> None:
     show([columns(rows)])
 
 
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table of text."""
+    from lockstep.report.tables import filled, show
+
+    show([filled(columns, rows, left=columns)])
+
+
 def print_notes(notes: Iterable[str]) -> None:
     """What a person should know about a result, on stderr."""
     for note in notes:

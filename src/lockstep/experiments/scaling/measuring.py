@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -174,15 +176,9 @@ def check_devices(
     networks = {count: Network(link, bucket=bucket) for count, link in links.items()}
     report("the link of this machine")
 
-    def measure(jobs: Sequence[Job]) -> list[float]:
-        return measure_steps(jobs, _timer([]), seconds, report)
-
-    checks = [
-        check
-        for count in counts
-        for check in check_here(spec, profile, count, networks[count], measure)
-    ]
-    return checks, networks
+    measure = partial(measure_steps, timer=_timer([]), seconds=seconds, report=report)
+    checks = [check_here(spec, profile, k, network, measure) for k, network in networks.items()]
+    return list(chain.from_iterable(checks)), networks
 
 
 def _timer(results: list[Result]) -> Timer:

@@ -60,24 +60,20 @@ def _ways(question: Question) -> tuple[str, ...]:
 
 
 def load_examples(question: Question) -> Examples:
-    """Fashion-MNIST if it is here or asked for, else generated images; the origin says which."""
-    examples = _real(question) or fashion_mnist.generate(seed=question.seed)[0]
+    """Fashion-MNIST if it is here or asked for, only then from elsewhere; else generated images.
+    The origin says which."""
+    examples = None
+    if question.data != "generated":
+        try:
+            examples = fashion_mnist.load(remote=question.data == "real")[0]
+        except MissingError:
+            if question.data == "real":
+                raise
+    examples = examples or fashion_mnist.generate(seed=question.seed)[0]
     if question.batch_size > len(examples):
         problem = f"there are {len(examples):,} images"
         raise InputError("batch_size", question.batch_size, problem, "Give a smaller one.")
     return examples
-
-
-def _real(question: Question) -> Examples | None:
-    """Fashion-MNIST, from elsewhere only if it was asked for; None if it is not wanted or here."""
-    if question.data == "generated":
-        return None
-    try:
-        return fashion_mnist.load(remote=question.data == "real")[0]
-    except MissingError:
-        if question.data == "real":
-            raise
-        return None
 
 
 def _write_start(path: Path, question: Question, examples: Examples) -> None:
