@@ -17,7 +17,7 @@ from lockstep.frameworks import registry
 from lockstep.ops import Arrays
 from lockstep.spec import GRU, MLP, RNN, LeNet
 from lockstep.task import model_of
-from lockstep.training.weights import load_weights, save_weights, trained_weights
+from lockstep.training.weights import load_weights, save_weights, trained
 
 OTHERS = [name for name in registry.installed() if name != "numpy"]
 KINDS = {
@@ -109,13 +109,13 @@ def test_from_a_run_to_torch_and_back_into_a_run(tmp_path: Path) -> None:
     words = ["convert", str(torch_file), "--from", "torch", "--model", "timemachine-gru", *fields]
     assert main([*words, "--to", "lockstep", "--out", str(ours)]) == 0
     start = load_weights(ours, model_of(spec))
-    for name, value in trained_weights(tmp_path / "run").items():
+    for name, value in trained(tmp_path / "run").weights.items():
         np.testing.assert_array_equal(start[name], value)
     words = ["train", "timemachine-gru", *fields, "--data", "generated", "--max-steps", "1"]
     words += ["--start", str(ours), "--out", str(tmp_path / "on"), "--quiet"]
     assert main(words) == 0
     begun = ls.train(spec.with_fields({"max_steps": 1}), start=ls.Snapshot(start))
-    for name, value in trained_weights(tmp_path / "on").items():
+    for name, value in trained(tmp_path / "on").weights.items():
         np.testing.assert_array_equal(begun.weights[name], value)
 
 

@@ -16,7 +16,7 @@ from lockstep.frameworks import registry
 from lockstep.models.layers import AvgPool, Convolution, Dense, Flatten, MaxPool, ReLU, Sequential
 from lockstep.spec import SGD, LeNet, RunSpec, parts
 from lockstep.task import assemble, model_of
-from lockstep.training.weights import load_weights, save_weights, trained_weights
+from lockstep.training.weights import load_weights, save_weights, trained
 
 from .running import OTHERS, assert_fell, assert_same_path, losses, recipe, walk
 
@@ -117,7 +117,7 @@ def test_a_model_has_a_spec_and_options(tmp_path: Path) -> None:
     run = tmp_path / "run"
     words = ["train", str(tmp_path / "spec.toml"), "--model.channels", "5", "--max-steps", "1"]
     assert main([*words, "--framework", "numpy", "--out", str(run), "--quiet"]) == 0
-    assert trained_weights(run)["first_w"].shape == (5, 1, 3, 3)
+    assert trained(run).weights["first_w"].shape == (5, 1, 3, 3)
 
 
 def test_a_kind_is_given_once() -> None:

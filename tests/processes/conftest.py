@@ -54,7 +54,7 @@ def assert_killed_rank_is_named(commands: list[Command], folder: Path, seconds: 
         while alive != {0, 1}:
             rank, message = next(messages)
             alive |= {rank} if message else set()
-        os.kill(workers.pids[1], signal.SIGKILL)
+        os.kill(workers._processes[1].pid, signal.SIGKILL)
         with pytest.raises(WorkerError, match="rank 1 was ended by SIGKILL"):
             for _ in messages:
                 pass

@@ -134,7 +134,7 @@ def test_who_stops_listening_ends_them(
     """
     with Workers(make_commands(code, 2), tmp_path) as workers:
         next(workers.messages(LONG, LONG))
-        pids = workers.pids
+        pids = [process.pid for process in workers._processes]
         assert all(Path(f"/proc/{pid}").exists() for pid in pids)
     assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
 

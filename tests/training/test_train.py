@@ -53,3 +53,11 @@ def test_a_new_run_starts_and_a_resumed_one_says_what_changed(tmp_path: Path) ->
     assert [event.step for event in started] == [5]
     changed = [event for event in events if isinstance(event, SpecChanged)]
     assert [event.changes for event in changed] == [["max_steps: 5 before, 8 now"]]
+
+
+def test_a_result_shows_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    result = ls.train(ls.recipes.airfoil_linear(max_steps=5))
+    result.show()
+    shown = capsys.readouterr().out
+    assert "airfoil-linear in numpy, scratch, float32" in shown
+    assert "completed" in shown

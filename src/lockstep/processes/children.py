@@ -71,10 +71,6 @@ class Workers:
         # where this worker's part of the log begins: a resumed run appends to it
         self._log_starts = [_size(self._log(index)) for index in range(len(commands))]
 
-    @property
-    def pids(self) -> list[int]:
-        return [process.pid for process in self._processes]
-
     def interrupt(self, index: int) -> None:
         """Ask a worker to come to an end, as Ctrl-C does."""
         self._processes[index].send_signal(signal.SIGINT)

@@ -62,6 +62,10 @@ class Result:
             "damage": self.history.damage,
         }
 
+    def show(self) -> None:
+        """Print how the run ended: metrics, speed, and which implementation ran."""
+        present("show_result", self)
+
     def plot(self, path: str | Path | None = None) -> Figure:
         """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
         figure: Figure = present("plot_result", self, path)

@@ -63,11 +63,6 @@ def trained(run: str | Path, *, strict: bool = False) -> Trained:
     return Trained(found.snapshot.weights, step, tuple(notes))
 
 
-def trained_weights(run: str | Path, *, strict: bool = False) -> Arrays:
-    """The weights of `trained`."""
-    return trained(run, strict=strict).weights
-
-
 def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = CANONICAL) -> Path:
     """Write canonical weights to `path` in the layout of a framework."""
     facts = {"layout": layout, "model": type(model).__name__}
