@@ -10,7 +10,7 @@ import signal
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # A shell starts background jobs with SIGINT ignored, and their children inherit that: the tests of
-# Ctrl-C would wait in vain.
+# Ctrl-C would wait for ever.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -28,3 +28,5 @@ collect_ignore_glob = [
     if not registry.is_installed(name)
     for pattern in (f"src/lockstep/frameworks/{name}/*", f"tests/conversion/in_{name}.py")
 ]
+# an extension that is imported changes what every other test of the process sees
+collect_ignore_glob += ["tests/extension/*", "tests/frameworks/outside/*"]

@@ -90,7 +90,7 @@ def __dir__() -> list[str]:
 
 
 def _presenter(name: str) -> Any:
-    return getattr(importlib.import_module("lockstep.report.results"), name)
+    return getattr(importlib.import_module("lockstep.report.presenters"), name)
 
 
 showing.connect(_presenter)

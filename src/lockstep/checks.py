@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from functools import cache
 from numbers import Real
-from typing import Any
+from typing import Any, get_type_hints
 
 from lockstep.errors import InputError, unknown
 
@@ -32,9 +34,8 @@ def whole(field: str, value: object, least: int = 1, most: int | None = ABSURD) 
     if number is None or isinstance(value, bool):
         raise InputError(field, value, "is not a whole number", f"Give one from {least} on.")
     if number < least:
-        raise InputError(
-            field, value, f"must be at least {least}", f"Give a whole number from {least} on."
-        )
+        remedy = f"Give a whole number from {least} on."
+        raise InputError(field, value, f"must be at least {least}", remedy)
     if most is not None and number > most:
         raise InputError(field, value, f"is absurdly large (over {most})", "Give a smaller one.")
     return number
@@ -91,9 +92,8 @@ def folder_name(field: str, value: object) -> str:
     if not value:
         raise InputError(field, value, "is empty", "Give it some letters.")
     if value.startswith(".") or not value.isprintable() or set(value) & set('/\\:*?"<>|'):
-        raise InputError(
-            field, value, "cannot name a folder", "Use letters, digits, hyphens and underscores."
-        )
+        remedy = "Use letters, digits, hyphens and underscores."
+        raise InputError(field, value, "cannot name a folder", remedy)
     return value
 
 
@@ -101,12 +101,28 @@ def part_of(field: str, value: object, kinds: Mapping[str, type]) -> object:
     """A record of one of the kinds."""
     if not isinstance(value, tuple(kinds.values())):
         names = ", ".join(cls.__name__ for cls in kinds.values())
-        raise InputError(
-            field, value, f"is no {field} of a run", f"Give one of lockstep.spec's: {names}."
-        )
+        remedy = f"Give one of lockstep.spec's: {names}."
+        raise InputError(field, value, f"is no {field} of a run", remedy)
     return value
 
 
 def store(part: object, name: str, value: object) -> None:
     """Set a field of a frozen record; only for use in its __post_init__."""
     object.__setattr__(part, name, value)
+
+
+def check_fields(record: Any, section: str) -> None:
+    """Check the fields of a frozen record whose types carry a check, `Annotated[type, check]`, and
+    store what it returns; only for use in its __post_init__."""
+    for name, check in _checks(record.__class__):
+        store(record, name, check(f"{section}.{name}", getattr(record, name)))
+
+
+@cache
+def _checks(record: type[Any]) -> list[tuple[str, Callable[[str, Any], Any]]]:
+    hints = get_type_hints(record, include_extras=True)
+    return [
+        (item.name, check)
+        for item in fields(record)
+        for check in getattr(hints[item.name], "__metadata__", ())
+    ]

@@ -21,5 +21,5 @@ def connect(find: Callable[[str], Presenter]) -> None:
 
 
 def present(name: str, *arguments: Any) -> Any:
-    """Call the presenter of that name: a function of report/results.py."""
+    """Call the presenter of that name: a function of report/presenters.py."""
     return _find[0](name)(*arguments)

@@ -73,16 +73,17 @@ def test_two_devices_are_trained_and_set_beside_the_forecast(
         assert (asked.devices, asked.sizes, asked.algorithms) == ((2,), (24,), ("ring",))
         return Results(asked, (), {2: link})
 
-    alone = measuring.train_once
+    alone = measuring.train
 
-    def train(spec: object, event_steps: int) -> object:
-        result = alone(spec.with_fields({"devices": 1}), event_steps)  # type: ignore[attr-defined]
+    def train(spec: object, *, event_steps: int) -> object:
+        one = spec.with_fields({"devices": 1})  # type: ignore[attr-defined]
+        result = alone(one, event_steps=event_steps)
         if spec.devices == 2:  # type: ignore[attr-defined]
             rates = np.array([1 / 7e-3])
             monkeypatch.setattr(result.history, "step_rates", lambda: rates)
         return result
 
-    monkeypatch.setattr(measuring, "train_once", train)
+    monkeypatch.setattr(measuring, "train", train)
     monkeypatch.setattr("lockstep.experiments.allreduce.measuring.run", bench)
     done = lockstep(*AIRFOIL, "--devices", "1,2,4", "--json")
     weak, strong = done.json["checks"]

@@ -47,7 +47,7 @@ def test_images_can_be_told_apart_but_not_by_their_mean_picture():
 
 
 def test_regression_has_the_stated_noise():
-    made = airfoil.generate(20_000, noise=0.3, dtype=np.float64)
+    made = airfoil.generate(20_000, dtype=np.float64)
     assert (made.x.shape, made.y.shape) == ((20_000, 5), (20_000, 1))
     _, residual, *_ = np.linalg.lstsq(made.x, made.y, rcond=None)
     # the estimate's standard error is sqrt(2 / N) = 1 %; 5 % is five of them

@@ -72,7 +72,7 @@ def test_fashion_mnist(chapter_data):
     # the data set's authors: every class equally often; the first is an ankle boot
     assert np.bincount(train.y).tolist() == [6000] * 10
     assert np.bincount(test.y).tolist() == [1000] * 10
-    assert fashion_mnist.CLASSES[train.y[0]] == "ankle boot"
+    assert train.y[0] == 9  # an ankle boot
     # the mean grey value everyone normalises with, 0.2860
     assert abs(train.x.mean() / 255 - 0.2860) < 5e-5
     assert train.x.flags.writeable

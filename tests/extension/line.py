@@ -47,12 +47,8 @@ class Halving(schedules.Schedule):
     example: ClassVar[str] = "halving(0.3, every=5)"
     settled = None
     marks = (5, 10, 15)
-    base: float
-    every: int = 5
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
-        fields.counts(self, "every")
+    base: fields.Rate
+    every: fields.Steps = 5
 
     def rate(self, step: int) -> float:
         return self.base * 0.5 ** (step // self.every)

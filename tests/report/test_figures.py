@@ -92,7 +92,7 @@ def test_long_curves_are_thinned_but_keep_their_ends() -> None:
 
 
 def test_losses_lie_over_each_other(comparison: Comparison, oracle_loss: np.ndarray) -> None:
-    (axes,) = figures.loss_figure(comparison).axes
+    (axes,) = figures.one_figure(figures.draw_losses, comparison).axes
     found = lines(axes)
     assert list(found) == ["numpy (oracle)", "torch", "jax"]  # mxnet made no step
     np.testing.assert_array_equal(found["numpy (oracle)"][1], oracle_loss)
@@ -104,7 +104,7 @@ def test_losses_lie_over_each_other(comparison: Comparison, oracle_loss: np.ndar
 
 
 def test_deviations_show_the_tolerance_and_where_a_framework_parts(comparison: Comparison) -> None:
-    (axes,) = figures.deviation_figure(comparison).axes
+    (axes,) = figures.one_figure(figures.draw_deviations, comparison).axes
     assert axes.get_yscale() == "log"
     found = lines(axes)
     assert found["jax"][1][24] == 1e-17  # nothing, drawn at the bottom
@@ -118,7 +118,7 @@ def test_deviations_show_the_tolerance_and_where_a_framework_parts(comparison: C
 
 
 def test_loss_against_time_is_on_a_logarithmic_axis(comparison: Comparison) -> None:
-    (axes,) = figures.time_figure(comparison).axes
+    (axes,) = figures.one_figure(figures.draw_times, comparison).axes
     assert axes.get_xscale() == "log"
     assert "seconds" in axes.get_xlabel()
     np.testing.assert_allclose(lines(axes)["torch"][0], 0.001 * np.arange(1, 41))
@@ -154,7 +154,7 @@ def test_svg_keeps_text_and_is_the_same_every_time(history: History) -> None:
 
 
 def test_svg_colours_follow_the_page(comparison: Comparison) -> None:
-    svg = figure_svg(figures.loss_figure(comparison), "p", "loss")
+    svg = figure_svg(figures.one_figure(figures.draw_losses, comparison), "p", "loss")
     assert f"var(--f-torch, {FRAMEWORKS['torch']})" in svg
     assert svg.count("var(--f-jax") >= 2  # its curve, and its line in the legend
 

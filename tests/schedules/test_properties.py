@@ -15,28 +15,18 @@ from hypothesis import strategies as st
 from lockstep.errors import InputError
 from lockstep.schedules import (
     AnySchedule,
-    Constant,
-    Cosine,
-    CosineRestarts,
-    Exponential,
-    Factor,
-    InverseTime,
-    Join,
-    Linear,
-    MultiFactor,
-    OneCycle,
-    Polynomial,
     ReduceOnPlateau,
     Schedule,
-    SquareRoot,
-    Triangular,
-    Warmup,
     as_schedule,
     format_schedule,
     parse_schedule,
     schedule_from_dict,
     schedule_to_dict,
 )
+from lockstep.schedules.combine import Join, Warmup
+from lockstep.schedules.cycles import CosineRestarts, OneCycle, Triangular
+from lockstep.schedules.decays import Exponential, Factor, InverseTime, SquareRoot
+from lockstep.schedules.finite import Constant, Cosine, Linear, MultiFactor, Polynomial
 
 calm = settings(deadline=None)  # a shared machine pauses
 rates = st.floats(0, 10)

@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from lockstep.schedules import KINDS, Warmup, constant, parse_schedule
+from lockstep.schedules import KINDS, constant, parse_schedule
+from lockstep.schedules.combine import Warmup
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import (
     DATA,

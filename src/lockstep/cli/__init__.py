@@ -1,4 +1,5 @@
-"""The command line: one file per command, each with `register(subparsers)`.
+"""The command line: a file for each command, or for two that are much alike, with
+`register(subparsers)`.
 
 Exit codes: 0 done (compare: they agree), 1 they differ, 2 a mistake in what was asked or
 something missing, 3 the loss was no longer finite, 130 interrupted.
@@ -16,12 +17,10 @@ from lockstep import extensions
 from lockstep.cli.parsing import Parser, split_fields, with_hyphens
 from lockstep.errors import LockstepError
 
-COMMANDS = (
+FILES = (  # in the order of their commands in the help
     "train",
-    "resume",
     "compare",
     "runs",
-    "show",
     "generate",
     "convert",
     "recipes",
@@ -30,8 +29,6 @@ COMMANDS = (
     "env",
     "doctor",
     "devices",
-    "bench",
-    "scale",
     "experiment",
 )
 
@@ -91,6 +88,6 @@ def build_parser() -> argparse.ArgumentParser:
 
     parser.add_argument("--version", action="version", version=f"lockstep {__version__}")
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND")
-    for command in COMMANDS:
-        importlib.import_module(f"lockstep.cli.{command}").register(subparsers)
+    for file in FILES:
+        importlib.import_module(f"lockstep.cli.{file}").register(subparsers)
     return parser

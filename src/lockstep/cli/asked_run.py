@@ -45,6 +45,8 @@ def described(run: str, **fields: Any) -> RunSpec:
 
 def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
     """The spec with the fields that the command line names."""
+    from lockstep.spec import scale_batch
+
     changes = asked_fields(args)
     if "optimizer" in changes:
         # another kind keeps the clipping and decay that were set
@@ -53,7 +55,10 @@ def changed(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
         changes["optimizer"] = {"kind": changes["optimizer"], **common}
     spec = spec.with_fields(changes)
     spec = spec if args.lr is None else spec.with_lr(args.lr)
-    return _scaled(spec, args)
+    if getattr(args, "scale_batch", None) is None:
+        return spec
+    warmup = int(args.scale_warmup) if args.scale_warmup.isdecimal() else args.scale_warmup
+    return scale_batch(spec, spec.devices, args.scale_batch, warmup)
 
 
 def asked_fields(args: argparse.Namespace) -> dict[str, Any]:
@@ -89,15 +94,6 @@ def dotted_fields(rest: list[str]) -> dict[str, str]:
                 raise InputError(f"--{name}", None, "has no value", f"Write --{name} VALUE.")
         fields[name.replace("-", "_")] = value
     return fields
-
-
-def _scaled(spec: RunSpec, args: argparse.Namespace) -> RunSpec:
-    from lockstep.spec import scale_batch
-
-    if getattr(args, "scale_batch", None) is None:
-        return spec
-    warmup = int(args.scale_warmup) if args.scale_warmup.isdecimal() else args.scale_warmup
-    return scale_batch(spec, spec.devices, args.scale_batch, warmup)
 
 
 def with_framework(spec: RunSpec, args: argparse.Namespace) -> RunSpec:

@@ -9,7 +9,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_json
+from lockstep.cli.output import answer, print_json, print_table
 
 if TYPE_CHECKING:
     from lockstep.data import Attempt, Found, Source
@@ -59,22 +59,16 @@ def _list(args: argparse.Namespace) -> int:
                 "citation": source.citation,
             }
         )
-    if args.json:
-        print_json(rows)
-        return 0
-    _print_table(
-        ("name", "title", "here", "edition", "path"),
-        [
-            (
-                row["name"],
-                row["title"],
-                row.get("place", "not here"),
-                row.get("edition", ""),
-                row.get("folder", f"{row['fetch']} when first needed"),
-            )
-            for row in rows
-        ],
-    )
+    columns = ("name", "title", "here", "edition", "path")
+    missing = {"place": "not here", "edition": ""}
+    cells = [
+        (
+            *((missing | row)[name] for name in ("name", "title", "place", "edition")),
+            row.get("folder", f"{row['fetch']} when first needed"),
+        )
+        for row in rows
+    ]
+    answer(args, rows, lambda: print_table(columns, cells))
     return 0
 
 
@@ -108,16 +102,12 @@ def _verify(args: argparse.Namespace) -> int:
     """0 if every copy here is good (and, for one NAME, there is one), else 1."""
     from lockstep.data import verify
 
-    rows = []
-    for source in _sources(args.name):
-        rows += [_result_row(source, result) for result in verify(source)]
+    rows = [_result_row(s, result) for s in _sources(args.name) for result in verify(s)]
     good = any(row["state"] == "good" for row in rows)
     bad = any(row["state"] == "bad" for row in rows)
-    if args.json:
-        print_json(rows)
-    else:
-        columns = ("name", "place", "state", "edition", "detail")
-        _print_table(columns, [tuple(row.get(column, "") for column in columns) for row in rows])
+    columns = ("name", "place", "state", "edition", "detail")
+    cells = [tuple(row.get(column, "") for column in columns) for row in rows]
+    answer(args, rows, lambda: print_table(columns, cells))
     return 1 if bad or not good else 0
 
 
@@ -150,9 +140,3 @@ def _result_row(source: Source, result: Found | Attempt) -> dict[str, Any]:
 
 def _note(message: str) -> None:
     print(message, file=sys.stderr, flush=True)
-
-
-def _print_table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> None:
-    from lockstep.report.tables import filled, show
-
-    show([filled(columns, rows, left=columns)])

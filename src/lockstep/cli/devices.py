@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_json
+from lockstep.cli.output import answer, print_table
 
 if TYPE_CHECKING:
     from lockstep.frameworks.device_list import Devices
@@ -26,10 +26,7 @@ def _devices(args: argparse.Namespace) -> int:
     from lockstep.frameworks.device_list import list_devices
 
     found = list_devices(report=_note)
-    if args.json:
-        print_json([_row(devices) for devices in found])
-    else:
-        _print(found)
+    answer(args, [_row(devices) for devices in found], lambda: _print(found))
     return 2 if any(devices.problem for devices in found) else 0
 
 
@@ -53,8 +50,6 @@ def _row(found: Devices) -> dict[str, Any]:
 def _print(found: list[Devices]) -> None:
     from rich.text import Text
 
-    from lockstep.report.tables import filled, show
-
     columns = ("framework", "version", "devices", "several CPU devices")
     rows = [
         (
@@ -65,4 +60,4 @@ def _print(found: list[Devices]) -> None:
         )
         for devices in found
     ]
-    show([filled(columns, rows, left=columns)])
+    print_table(columns, rows)

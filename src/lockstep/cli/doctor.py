@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lockstep.cli.output import print_columns, print_json
+from lockstep.cli.output import answer, print_columns
 
 
 def register(subparsers: Any) -> None:
@@ -18,10 +18,9 @@ def register(subparsers: Any) -> None:
 
 def _doctor(args: argparse.Namespace) -> int:
     checks = [_python(), *_frameworks(), *_extras(), *_data(), _disk()]
-    if args.json:
-        print_json([dict(zip(("what", "ok", "detail"), c, strict=True)) for c in checks])
-    else:
-        print_columns(("ok" if ok else "no", what, detail) for what, ok, detail in checks)
+    values = [dict(zip(("what", "ok", "detail"), check, strict=True)) for check in checks]
+    lines = [("ok" if ok else "no", what, detail) for what, ok, detail in checks]
+    answer(args, values, lambda: print_columns(lines))
     # a framework or data set may be missing by choice; Python and disk may not
     return 0 if checks[0][1] and checks[-1][1] else 2
 
@@ -30,8 +29,7 @@ def _python() -> tuple[str, bool, str]:
     from lockstep.training.machine import machine_facts
 
     facts = machine_facts()
-    detail = f"{facts['python']}, {facts['cores']} cores, {facts['processor']}"
-    return "python", True, detail
+    return "python", True, f"{facts['python']}, {facts['cores']} cores, {facts['processor']}"
 
 
 def _frameworks() -> list[tuple[str, bool, str]]:
@@ -60,11 +58,11 @@ def _extras() -> list[tuple[str, bool, str]]:
     from importlib import metadata
 
     rows = []
-    for name, use in (("flax", "concise style in jax"), ("matplotlib", "figures")):
+    uses = (("flax", "jax", "concise style in jax"), ("matplotlib", "figures", "figures"))
+    for name, extra, use in uses:
         try:
             rows.append((name, True, f"{metadata.version(name)} ({use})"))
         except metadata.PackageNotFoundError:
-            extra = "jax" if name == "flax" else "figures"
             rows.append((name, False, f"{use}: pip install 'lockstep-train[{extra}]'"))
     return rows
 

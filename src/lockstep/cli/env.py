@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_columns, print_json
+from lockstep.cli.output import answer, print_columns
 from lockstep.errors import LockstepError
 
 if TYPE_CHECKING:
@@ -26,12 +26,10 @@ def register(subparsers: Any) -> None:
     listed = commands.add_parser("list", help="every framework, and where it can be used")
     listed.add_argument("--json", action="store_true", help="print JSON")
     listed.set_defaults(handler=_list)
-    create = commands.add_parser("create", help="make the environment of a framework")
-    create.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
-    create.set_defaults(handler=_create)
-    remove = commands.add_parser("remove", help="remove the environment of a framework")
-    remove.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
-    remove.set_defaults(handler=_remove)
+    for name, verb, handler in (("create", "make", _create), ("remove", "remove", _remove)):
+        command = commands.add_parser(name, help=f"{verb} the environment of a framework")
+        command.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
+        command.set_defaults(handler=handler)
     check = commands.add_parser(
         "check", help="train a few steps in every framework, against the oracle"
     )
@@ -48,19 +46,15 @@ def _list(args: argparse.Namespace) -> int:
     rows = []
     for name in registry.names():
         environment = environments.Environment(name)
-        here = registry.is_installed(name)
-        state = "installed here" if here else environment.state
+        state = "installed here" if registry.is_installed(name) else environment.state
         path = str(environment.path) if environment.state != "none" else None
         rows.append({"framework": name, "state": state, "environment": path})
-    if args.json:
-        print_json(rows)
-        return 0
     cells = []
     for row in rows:
         usable = row["state"] in ("installed here", "whole")
         detail = row["environment"] or "" if usable else f"lockstep env create {row['framework']}"
         cells.append((str(row["framework"]), str(row["state"]), detail))
-    print_columns(cells)
+    answer(args, rows, lambda: print_columns(cells))
     return 0
 
 
@@ -122,18 +116,12 @@ def _check(args: argparse.Namespace) -> int:
     ):
         out = Path(folder) / "check"
         found = compare(spec, frameworks=names, steps=STEPS, out=out, progress=progress)
-    rows = [
-        {"framework": row.label, "ok": row.agree, "version": row.version, "detail": _detail(row)}
-        for row in found.others
-    ]
-    if args.json:
-        print_json(rows)
-    else:
-        print_columns(
-            ("ok" if row.agree else "no", row.label, row.version or "-", _detail(row))
-            for row in found.others
-        )
-    return 0 if all(row["ok"] for row in rows) else 1
+    checks = [(row.label, row.agree, row.version, _detail(row)) for row in found.others]
+    fields = ("framework", "ok", "version", "detail")
+    values = [dict(zip(fields, check, strict=True)) for check in checks]
+    lines = [("ok" if ok else "no", name, version or "-", why) for name, ok, version, why in checks]
+    answer(args, values, lambda: print_columns(lines))
+    return 0 if all(ok for _, ok, _, _ in checks) else 1
 
 
 def _detail(row: Row) -> str:

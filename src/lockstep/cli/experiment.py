@@ -1,4 +1,5 @@
-"""`lockstep experiment NAME`: ask an experiment its question; `list` has them all.
+"""`lockstep experiment NAME`: ask an experiment its question; `list` has them all. And two by older
+names: `bench allreduce`, and `scale` for `scaling` (`scale horovod` asks the experiment `horovod`).
 
 An experiment's options, tables and figure are its own (`lockstep.experiments`); here they become a
 command. Its module is imported when the command is read, not before.
@@ -13,7 +14,14 @@ import typing
 from typing import TYPE_CHECKING, Any
 
 from lockstep.cli.asked_run import report_framework, spec_from
-from lockstep.cli.output import add_figure_option, check_figure, print_json, write_figure
+from lockstep.cli.output import (
+    add_figure_option,
+    answer,
+    check_figure,
+    print_json,
+    print_table,
+    write_figure,
+)
 from lockstep.cli.parsing import Parser
 from lockstep.cli.run_options import add_run_options
 
@@ -22,8 +30,24 @@ if TYPE_CHECKING:
 
 
 def register(subparsers: Any) -> None:
+    bench = subparsers.add_parser("bench", help="measure this machine")
+    benches = bench.add_subparsers(dest="bench", metavar="COMMAND", required=True)
+    _add_experiment(benches, "allreduce", "sum a buffer over devices, by every algorithm")
+    scale = subparsers.add_parser("scale", help="forecast training on many devices")
+    scale.add_later = _add_scaling
     parser = subparsers.add_parser("experiment", help="several runs, and the figure of them")
     parser.add_later = _add_experiments
+
+
+def _add_scaling(parser: Parser) -> None:
+    from lockstep import experiments
+
+    def ask_either(args: argparse.Namespace) -> int:
+        name = "horovod" if args.run == "horovod" else "scaling"
+        return ask(args, experiments.get(name), "scale")
+
+    add_options(parser, "scaling")
+    parser.set_defaults(handler=ask_either)
 
 
 def _add_experiments(parser: Parser) -> None:
@@ -34,12 +58,12 @@ def _add_experiments(parser: Parser) -> None:
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(handler=_list)
     for name, question in experiments.questions().items():
-        add_experiment(commands, name, name, question)
+        _add_experiment(commands, name, question)
 
 
-def add_experiment(commands: Any, command: str, name: str, help: str) -> None:
+def _add_experiment(commands: Any, name: str, help: str) -> None:
     """The command that asks the experiment of that name."""
-    parser = commands.add_parser(command, help=help.replace("%", "%%"))
+    parser = commands.add_parser(name, help=help.replace("%", "%%"))
     parser.add_later = lambda parser: add_options(parser, name)
 
 
@@ -120,14 +144,9 @@ def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any]) -> Any:
 
 def _list(args: argparse.Namespace) -> int:
     from lockstep import experiments
-    from lockstep.report.tables import filled, show
 
     questions = experiments.questions()
-    if args.json:
-        # "summary" is what programs of 0.1 read
-        rows = [{"name": n, "question": q, "summary": q} for n, q in questions.items()]
-        print_json(rows)
-    else:
-        columns = ("experiment", "question")
-        show([filled(columns, questions.items(), left=columns)])
+    # "summary" is what programs of 0.1 read
+    rows = [{"name": n, "question": q, "summary": q} for n, q in questions.items()]
+    answer(args, rows, lambda: print_table(("experiment", "question"), questions.items()))
     return 0

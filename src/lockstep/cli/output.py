@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,11 +25,26 @@ def print_json(value: Any) -> None:
     print(json.dumps(json_safe(value), allow_nan=False))
 
 
+def answer(args: argparse.Namespace, values: Any, show: Callable[[], None]) -> None:
+    """What a command found: as JSON if that was asked for, else as `show` prints it."""
+    if args.json:
+        print_json(values)
+    else:
+        show()
+
+
 def print_columns(rows: Iterable[Sequence[str]]) -> None:
     """Text in columns, without a head."""
     from lockstep.report.tables import columns, show
 
     show([columns(rows)])
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """A table of text."""
+    from lockstep.report.tables import filled, show
+
+    show([filled(columns, rows, left=columns)])
 
 
 def print_notes(notes: Iterable[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from lockstep.cli.output import print_columns, print_json
+from lockstep.cli.output import answer, print_columns
 
 
 def register(subparsers: Any) -> None:
@@ -20,14 +20,8 @@ def _recipes(args: argparse.Namespace) -> int:
 
     if args.name:
         spec = recipes.get(args.name, framework="fastest")  # as `lockstep train NAME` takes it
-        if args.json:
-            print_json(spec.to_dict())
-        else:
-            print(spec.to_toml(), end="")
+        answer(args, spec.to_dict(), lambda: print(spec.to_toml(), end=""))
         return 0
     summaries = {name: recipes.summary(name) for name in recipes.RECIPES}
-    if args.json:
-        print_json(summaries)
-    else:
-        print_columns(summaries.items())
+    answer(args, summaries, lambda: print_columns(summaries.items()))
     return 0

@@ -51,7 +51,13 @@ def add_field_options(parser: argparse.ArgumentParser, without: Sequence[str] = 
         action.rare = item.metadata["rare"]  # type: ignore[attr-defined]
     group.add_argument("--lr", type=float, metavar="X", help="base learning rate of the schedule")
     if "devices" not in without:
-        _add_scaling_options(group)
+        group.add_argument(
+            "--scale-batch",
+            metavar="RULE",
+            help="batch_size times devices, and lr by a rule: none, linear or square_root",
+        )
+        help = "of the scaled rate, in the schedule's unit"
+        group.add_argument("--scale-warmup", metavar="N", default="0", help=help)
     _add_part_fields(parser)
     parser.set_defaults(takes_fields=True)
 
@@ -88,20 +94,6 @@ def _part_fields() -> dict[str, tuple[str, list[str]]]:
             if name.startswith(f"{part}.") and len(having) == len(known) > 1:
                 found[name] = (letters, having if name.endswith(".kind") else ["every kind"])
     return found
-
-
-def _add_scaling_options(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--scale-batch",
-        metavar="RULE",
-        help="batch_size times devices, and lr by a rule: none, linear or square_root",
-    )
-    group.add_argument(
-        "--scale-warmup",
-        metavar="N",
-        default="0",
-        help="of the scaled rate, in the schedule's unit",
-    )
 
 
 def add_launch_options(parser: argparse.ArgumentParser) -> None:

@@ -1,4 +1,5 @@
-"""`lockstep runs`: the runs below a folder."""
+"""`lockstep runs`: the runs below a folder. `lockstep show`: what a run was asked, how it went, and
+how it differs from another."""
 
 from __future__ import annotations
 
@@ -7,18 +8,35 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import print_json
-from lockstep.errors import LockstepError
+from lockstep.cli.output import answer, check_figure, write_figure
+from lockstep.cli.run_options import RUN
+from lockstep.errors import InputError, LockstepError
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
+    from lockstep.training.history import History
 
 
 def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("runs", help="list the runs below a folder")
     parser.add_argument("--root", default="runs", metavar="DIR", help="the folder (default: runs)")
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=_runs)
+    show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
+    show.add_argument("run", metavar="RUN", help=RUN)
+    show.add_argument(
+        "--against", metavar="RUN", help="what differs from another run; --figure draws both"
+    )
+    show.add_argument("--report", action="store_true", help="write RUN/report.html")
+    show.add_argument(
+        "--figure",
+        metavar="FILE",
+        nargs="?",
+        const="",
+        help="write the curves as PNG or SVG (default: RUN/figures/curves.svg)",
+    )
+    show.set_defaults(handler=_show)
+    for command in (parser, show):
+        command.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _runs(args: argparse.Namespace) -> int:
@@ -26,23 +44,21 @@ def _runs(args: argparse.Namespace) -> int:
     from lockstep.training.directory import all_runs
 
     rows = [_row(directory) for directory in all_runs(Path(args.root))]
-    if args.json:
-        print_json(rows)
-    else:
-        print_runs(rows, args.root)
+    answer(args, rows, lambda: print_runs(rows, args.root))
     return 0
 
 
 def _row(directory: RunDirectory) -> dict[str, Any]:
     """A run's outline; one that cannot be read is listed as such and hides no other."""
     try:
-        found = outline(directory)
+        found = _outline(directory, directory.history())
         for line in found.pop("damage"):
             print(f"lockstep: {line}", file=sys.stderr)
         return found
     except LockstepError as error:
         print(f"lockstep: {error}", file=sys.stderr)
-        blank = {
+        return {
+            "run": directory.path.name,
             "framework": "",
             "frameworks": [],
             "style": "",
@@ -52,13 +68,11 @@ def _row(directory: RunDirectory) -> dict[str, Any]:
             "last_batch_loss": None,
             "remarks": [],
         }
-        return {"run": directory.path.name, **blank}
 
 
-def outline(directory: RunDirectory) -> dict[str, Any]:
+def _outline(directory: RunDirectory, history: History) -> dict[str, Any]:
     """What a list of runs says of one, as plain values."""
     spec = directory.spec
-    history = directory.history()
     return {
         "run": directory.path.name,
         "framework": spec.framework,
@@ -71,3 +85,56 @@ def outline(directory: RunDirectory) -> dict[str, Any]:
         "remarks": history.remarks,
         "damage": history.damage,
     }
+
+
+def _show(args: argparse.Namespace) -> int:
+    from lockstep.report.run_tables import print_run
+    from lockstep.training import checkpoints
+    from lockstep.training.directory import find
+
+    if args.figure:
+        check_figure(args.figure)
+    directory = find(args.run)
+    if args.against:
+        return _show_two(args, directory, find(args.against))
+    history = directory.history()
+    history.damage += checkpoints.damaged(directory.checkpoint_folder)
+    notes = sys.stderr if args.json else sys.stdout  # JSON is alone on stdout
+    found = {**_outline(directory, history), "spec": directory.spec.to_dict()}
+    answer(args, found, lambda: print_run(directory, history))
+    if args.figure is not None:
+        from lockstep.report.run_figures import run_figure
+
+        path = Path(args.figure or directory.path / "figures" / "curves.svg")
+        write_figure(run_figure(history, title=directory.path.name), path, notes)
+    if args.report:
+        from lockstep.report.run_page import write_run_page
+
+        print(f"report: {write_run_page(directory, history)}", file=notes)
+    return 0
+
+
+def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) -> int:
+    """The fields in which two runs differ and, if asked, their curves in one figure."""
+    from lockstep.report.run_tables import print_diff
+    from lockstep.spec import diff
+
+    if args.report:
+        problem = "a page is of one run, and --against names a second"
+        raise InputError("report", True, problem, "Leave one of them out, or use --figure.")
+    rows = diff(one.spec, other.spec)
+    values = [{"field": name, "one": a, "other": b} for name, a, b in rows]
+    answer(args, values, lambda: print_diff(rows))
+    if args.figure is not None:
+        from lockstep.report.run_figures import against_figure
+
+        named = {run.path.resolve(): run for run in (one, other)}
+        names = {path.name: run for path, run in named.items()}
+        labels = names if len(names) == len(named) else {str(p): run for p, run in named.items()}
+        histories = {label: run.history() for label, run in labels.items()}
+        file = Path(
+            args.figure or one.path / "figures" / f"against-{other.path.resolve().name}.svg"
+        )
+        drawn = against_figure(histories, " against ".join(labels))
+        write_figure(drawn, file, sys.stderr if args.json else sys.stdout)
+    return 0

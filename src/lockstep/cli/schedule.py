@@ -14,13 +14,7 @@ from typing import Any
 from lockstep.checks import whole
 from lockstep.cli.output import add_figure_option, check_figure
 from lockstep.errors import InputError
-from lockstep.schedules import (
-    KINDS,
-    Schedule,
-    format_schedule,
-    parse_schedule,
-    schedule_to_dict,
-)
+from lockstep.schedules import KINDS, Schedule, format_schedule, parse_schedule, schedule_to_dict
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show

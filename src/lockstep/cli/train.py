@@ -1,4 +1,4 @@
-"""`lockstep train`: carry out a run."""
+"""`lockstep train`: carry out a run. `lockstep resume`: continue one where it stopped."""
 
 from __future__ import annotations
 
@@ -10,19 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli import run_options as options
 from lockstep.cli.asked_run import (
+    changed,
     launch_from,
     report_framework,
     spec_from,
     start_from,
     with_all_processes,
+    with_framework,
 )
-from lockstep.cli.output import print_json
-from lockstep.cli.run_options import add_launch_options, add_run_options, add_start_option
+from lockstep.cli.output import answer
 from lockstep.errors import InputError
 from lockstep.processes import ranks
 
 if TYPE_CHECKING:
+    from lockstep.spec import RunSpec
     from lockstep.training import Result
 
 
@@ -34,46 +37,69 @@ def register(subparsers: Any) -> None:
         "(spec.toml), what happened (events.jsonl), and checkpoints to resume from.",
         epilog="example: lockstep train airfoil-linear --framework jax --lr 0.1 --epochs 3",
     )
-    add_run_options(train)
+    options.add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
-    add_start_option(train)
-    add_launch_options(train)
-    add_outcome_options(train)
+    options.add_start_option(train)
     train.set_defaults(handler=_train)
-
-
-def add_outcome_options(parser: argparse.ArgumentParser) -> None:
-    """What train and resume show."""
-    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
-    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    resume = subparsers.add_parser(
+        "resume",
+        help="continue a run where it stopped",
+        description="Continues at the exact step of the run's last checkpoint, with what is given "
+        "changed: another framework, more devices or epochs.",
+        epilog="example: lockstep resume airfoil-linear --framework paddle --epochs 5",
+    )
+    resume.add_argument("run", metavar="RUN", help=options.RUN)
+    resume.usage = "%(prog)s RUN [options]"
+    options.add_field_options(resume)
+    options.add_strict_option(resume)
+    resume.set_defaults(handler=_resume)
+    for parser in (train, resume):
+        options.add_launch_options(parser)
+        parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+        parser.add_argument("--quiet", action="store_true", help="show no progress")
 
 
 def _train(args: argparse.Namespace) -> int:
     from lockstep.training import train
     from lockstep.training.directory import free_path
-    from lockstep.training.in_processes import take_part
 
-    spec, launch = with_all_processes(spec_from(args), args), launch_from(args)
-    _require_folder(args)
-    out = Path(args.out) if args.out else free_path(spec)
-    if launch.node_rank:
-        take_part(spec, launch)
-        return 0
-    with progress(args) as listeners:
-        result = train(
-            spec, out=out, listeners=listeners, start=start_from(args, spec), launch=launch
-        )
-    return report(result, args)
-
-
-def _require_folder(args: argparse.Namespace) -> None:
+    spec = with_all_processes(spec_from(args), args)
     if os.environ.get("TORCHELASTIC_MAX_RESTARTS", "0") != "0" and not args.out:
         problem = "a run that is restarted has to find its folder"
         raise InputError("out", None, problem, "Give --out DIR.")
+    out = Path(args.out) if args.out else free_path(spec)
+    return _carry_out(
+        spec, args, lambda **how: train(spec, out=out, start=start_from(args, spec), **how)
+    )
+
+
+def _resume(args: argparse.Namespace) -> int:
+    from lockstep.training import resume
+    from lockstep.training.directory import find
+
+    directory = find(args.run)
+    spec = with_all_processes(with_framework(changed(directory.spec, args), args), args)
+    return _carry_out(
+        spec, args, lambda **how: resume(directory.path, spec=spec, strict=args.strict, **how)
+    )
+
+
+def _carry_out(spec: RunSpec, args: argparse.Namespace, run: Callable[..., Result]) -> int:
+    """Call `run` with how it is started and who listens, and show its outcome; on a machine that
+    only takes part in a run of another, do that."""
+    from lockstep.training.in_processes import take_part
+
+    launch = launch_from(args)
+    if launch.node_rank:
+        take_part(spec, launch)
+        return 0
+    with _progress(args) as listeners:
+        result = run(listeners=listeners, launch=launch)
+    return _report(result, args)
 
 
 @contextmanager
-def progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
+def _progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
     """The listeners that show how far the run is."""
     from lockstep.report.progress import show_progress
 
@@ -82,16 +108,13 @@ def progress(args: argparse.Namespace) -> Iterator[list[Callable[[Any], None]]]:
         yield [lambda event: report_framework(args), *listeners]
 
 
-def report(result: Result, args: argparse.Namespace) -> int:
+def _report(result: Result, args: argparse.Namespace) -> int:
     """Show the outcome; returns the exit code."""
     from lockstep.report.run_tables import print_result
 
     if not ranks.is_first():
         return 0
-    if args.json:
-        print_json(result.to_dict())
-    else:
-        print_result(result)
+    answer(args, result.to_dict(), lambda: print_result(result))
     if result.status == "interrupted":
         print(f"interrupted; continue with: lockstep resume {result.directory}", file=sys.stderr)
     if ranks.current() is not None:  # its launcher takes any other code for a crash

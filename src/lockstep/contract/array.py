@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,20 @@ from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.contract.contract_ops import ContractOps
+
+    Operator = Callable[["Array", Any], "Array"]
+
+
+def _of_two(compute: Callable[..., Array], *sign: str) -> tuple[Operator, Operator]:
+    """The methods of `array + other` and of `other + array`, by a function of operators.py."""
+
+    def array_left(self: Array, other: Any) -> Array:
+        return compute(self.ops, *sign, self, other)
+
+    def array_right(self: Array, other: Any) -> Array:
+        return compute(self.ops, *sign, other, self)
+
+    return array_left, array_right
 
 
 class Array:
@@ -77,49 +91,26 @@ class Array:
         remedy = "Make a new one: ops.where, ops.concat, ops.stack."
         raise InputError("operator", "x[...] = ...", "arrays are not written into", remedy)
 
-    # --- arithmetic
+    # --- operators; those of two operands with either on the left
 
-    def __add__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "+", self, other)
-
-    def __radd__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "+", other, self)
-
-    def __sub__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "-", self, other)
-
-    def __rsub__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "-", other, self)
-
-    def __mul__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "*", self, other)
-
-    def __rmul__(self, other: Any) -> Array:
-        return operators.arithmetic(self.ops, "*", other, self)
-
-    def __truediv__(self, other: Any) -> Array:
-        return operators.divide(self.ops, self, other)
-
-    def __rtruediv__(self, other: Any) -> Array:
-        return operators.divide(self.ops, other, self)
-
-    def __floordiv__(self, other: Any) -> Array:
-        return operators.floor_divide(self.ops, self, other)
-
-    def __rfloordiv__(self, other: Any) -> Array:
-        return operators.floor_divide(self.ops, other, self)
-
-    def __mod__(self, other: Any) -> Array:
-        return operators.remainder(self.ops, self, other)
-
-    def __rmod__(self, other: Any) -> Array:
-        return operators.remainder(self.ops, other, self)
-
-    def __pow__(self, other: Any) -> Array:
-        return operators.power(self.ops, self, other)
-
-    def __rpow__(self, other: Any) -> Array:
-        return operators.power(self.ops, other, self)
+    __add__, __radd__ = _of_two(operators.arithmetic, "+")
+    __sub__, __rsub__ = _of_two(operators.arithmetic, "-")
+    __mul__, __rmul__ = _of_two(operators.arithmetic, "*")
+    __truediv__, __rtruediv__ = _of_two(operators.divide)
+    __floordiv__, __rfloordiv__ = _of_two(operators.floor_divide)
+    __mod__, __rmod__ = _of_two(operators.remainder)
+    __pow__, __rpow__ = _of_two(operators.power)
+    __and__, __rand__ = _of_two(operators.logic, "&")
+    __or__, __ror__ = _of_two(operators.logic, "|")
+    __xor__, __rxor__ = _of_two(operators.logic, "^")
+    __lshift__, __rlshift__ = _of_two(operators.no_shift, "<<")
+    __rshift__, __rrshift__ = _of_two(operators.no_shift, ">>")
+    __lt__ = _of_two(operators.compare, "<")[0]
+    __le__ = _of_two(operators.compare, "<=")[0]
+    __gt__ = _of_two(operators.compare, ">")[0]
+    __ge__ = _of_two(operators.compare, ">=")[0]
+    __eq__ = _of_two(operators.compare, "==")[0]  # type: ignore[assignment]
+    __ne__ = _of_two(operators.compare, "!=")[0]  # type: ignore[assignment]
 
     def __matmul__(self, other: Any) -> Array:
         return self.ops.matmul(self, other)
@@ -136,61 +127,5 @@ class Array:
     def __abs__(self) -> Array:
         return self.ops.abs(self)
 
-    # --- comparisons
-
-    def __lt__(self, other: Any) -> Array:
-        return operators.compare(self.ops, "<", self, other)
-
-    def __le__(self, other: Any) -> Array:
-        return operators.compare(self.ops, "<=", self, other)
-
-    def __gt__(self, other: Any) -> Array:
-        return operators.compare(self.ops, ">", self, other)
-
-    def __ge__(self, other: Any) -> Array:
-        return operators.compare(self.ops, ">=", self, other)
-
-    def __eq__(self, other: Any) -> Array:  # type: ignore[override]
-        return operators.compare(self.ops, "==", self, other)
-
-    def __ne__(self, other: Any) -> Array:  # type: ignore[override]
-        return operators.compare(self.ops, "!=", self, other)
-
-    # --- logic, of booleans
-
-    def __and__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "&", self, other)
-
-    def __rand__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "&", other, self)
-
-    def __or__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "|", self, other)
-
-    def __ror__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "|", other, self)
-
-    def __xor__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "^", self, other)
-
-    def __rxor__(self, other: Any) -> Array:
-        return operators.logic(self.ops, "^", other, self)
-
     def __invert__(self) -> Array:
         return operators.logical_not(self.ops, self)
-
-    def __lshift__(self, other: Any) -> Array:
-        raise _no_shifts("<<")
-
-    def __rlshift__(self, other: Any) -> Array:
-        raise _no_shifts("<<")
-
-    def __rshift__(self, other: Any) -> Array:
-        raise _no_shifts(">>")
-
-    def __rrshift__(self, other: Any) -> Array:
-        raise _no_shifts(">>")
-
-
-def _no_shifts(sign: str) -> InputError:
-    return InputError("operator", sign, "is not part of Ops", "Multiply, or divide with //.")

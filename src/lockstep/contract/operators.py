@@ -21,12 +21,10 @@ if TYPE_CHECKING:
     from lockstep.contract.array import Array
     from lockstep.contract.contract_ops import ContractOps
 
-ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
-}
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -80,7 +78,7 @@ def arithmetic(ops: ContractOps, sign: str, a: Any, b: Any) -> Array:
     """`+ - *`: floats as soon as one is floating, else whole numbers."""
     a, b = operands(ops, sign, a, b)
     to = common((kind(a), kind(b)))
-    return ops.wrap(ARITHMETIC[sign](cast(ops, a, to), cast(ops, b, to)), to)
+    return ops.wrap(SIGNS[sign](cast(ops, a, to), cast(ops, b, to)), to)
 
 
 def divide(ops: ContractOps, a: Any, b: Any) -> Array:
@@ -97,7 +95,7 @@ def negative(ops: ContractOps, x: Array) -> Array:
 def compare(ops: ContractOps, sign: str, a: Any, b: Any) -> Array:
     a, b = operands(ops, sign, a, b)
     to = common((kind(a), kind(b)))
-    return ops.wrap(COMPARISONS[sign](cast(ops, a, to), cast(ops, b, to)), BOOL)
+    return ops.wrap(SIGNS[sign](cast(ops, a, to), cast(ops, b, to)), BOOL)
 
 
 # --- whole numbers only
@@ -182,6 +180,10 @@ def _require_boolean(sign: str, kind: str) -> None:
     if kind != BOOL:
         remedy = f"Compare first, as in (x > 0) {sign} (y > 0)."
         raise InputError(f"operator {sign}", kind, "is for booleans", remedy)
+
+
+def no_shift(ops: ContractOps, sign: str, a: Any, b: Any) -> Array:
+    raise InputError("operator", sign, "is not part of Ops", "Multiply, or divide with //.")
 
 
 # --- indices

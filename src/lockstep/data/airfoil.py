@@ -24,7 +24,8 @@ from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
 from lockstep.errors import InputError
 from lockstep.spec import Airfoil
 
-NUM_ROWS = 1503
+NUM_ROWS, NUM_FEATURES = 1503, 5
+NOISE = 0.3  # of the generated rows
 
 
 def airfoil_lines(table: bytes) -> bytes:
@@ -82,12 +83,8 @@ def load(max_examples: int = 1500, dtype: DTypeLike = np.float32) -> Examples:
     ((1500, 5), (1500, 1), 'float32')
     """
     if not 1 <= max_examples <= NUM_ROWS:
-        raise InputError(
-            "data.max_examples",
-            max_examples,
-            f"airfoil has {NUM_ROWS} rows",
-            f"Give a number from 1 to {NUM_ROWS}.",
-        )
+        problem, remedy = f"airfoil has {NUM_ROWS} rows", f"Give a number from 1 to {NUM_ROWS}."
+        raise InputError("data.max_examples", max_examples, problem, remedy)
     contents = read(SOURCE)
     rows = whiten(parse(contents.files[0]))[:max_examples].astype(dtype)
     return Examples(
@@ -115,30 +112,23 @@ def whiten(table: NDArray[np.float64]) -> NDArray[np.float64]:
     return (table - table.mean(axis=0)) / table.std(axis=0)
 
 
-def generate(
-    num_examples: int = 1500,
-    num_features: int = 5,
-    noise: float = 0.3,
-    seed: int = 0,
-    dtype: DTypeLike = np.float32,
-) -> Examples:
-    """Linear data with mild noise: x (N, features) standard normal, y (N, 1) of variance near 1.
+def generate(num_examples: int = 1500, seed: int = 0, dtype: DTypeLike = np.float32) -> Examples:
+    """Linear data with mild noise: x (N, 5) standard normal, y (N, 1) of variance near 1.
 
-    y = (x @ w + noise * e) / sqrt(1 + noise^2) with |w| = 1 and e standard normal, so the best
-    linear model is left with a mean squared error of noise^2 / (1 + noise^2).
+    y = (x @ w + NOISE * e) / sqrt(1 + NOISE^2) with |w| = 1 and e standard normal, so the best
+    linear model is left with a mean squared error of NOISE^2 / (1 + NOISE^2).
 
     >>> made = generate(num_examples=4)
     >>> made.x.shape, made.y.shape, made.origin.generated
     ((4, 5), (4, 1), True)
     """
     whole("num_examples", num_examples)
-    whole("num_features", num_features)
     rng = generator(seed, "generated regression")
-    weights = rng.standard_normal(num_features)
+    weights = rng.standard_normal(NUM_FEATURES)
     weights /= np.linalg.norm(weights)
-    x = rng.standard_normal((num_examples, num_features))
+    x = rng.standard_normal((num_examples, NUM_FEATURES))
     error = rng.standard_normal((num_examples, 1))
-    y = ((x * weights).sum(axis=1, keepdims=True) + noise * error) / np.sqrt(1 + noise**2)
+    y = ((x * weights).sum(axis=1, keepdims=True) + NOISE * error) / np.sqrt(1 + NOISE**2)
     x, y = x.astype(dtype), y.astype(dtype)
     return Examples(x, y, origin_generated("regression", seed, x.tobytes(), y.tobytes()))
 
@@ -151,4 +141,4 @@ def _load(part: Airfoil, seed: int, progress: Progress | None) -> Loaded:
     return Loaded({"train": {"x": examples.x, "y": examples.y}}, examples.origin)
 
 
-DATA_SET = DataSet(_load, input_shape=(5,), num_outputs=1, loss="squared", source=SOURCE)
+DATA_SET = DataSet(_load, input_shape=(NUM_FEATURES,), num_outputs=1, loss="squared", source=SOURCE)

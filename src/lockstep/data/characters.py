@@ -48,13 +48,8 @@ Write it in lower-case letters and spaces.
         foreign = sorted(set(text) - index.keys())
         if foreign:
             shown = text if len(text) <= 60 else f"{text[:57]}..."
-            letters = ", ".join(map(repr, foreign))
-            raise InputError(
-                field,
-                shown,
-                f"has {letters}, which the vocabulary lacks",
-                "Write it in lower-case letters and spaces.",
-            )
+            problem = f"has {', '.join(map(repr, foreign))}, which the vocabulary lacks"
+            raise InputError(field, shown, problem, "Write it in lower-case letters and spaces.")
         return np.fromiter((index[letter] for letter in text), np.int32, len(text))
 
     def decode(self, indices: Iterable[int]) -> str:

@@ -32,61 +32,34 @@ def _box(u: Floats, v: Floats, half_width: Floats, half_height: Floats) -> Float
     return np.maximum(np.abs(u) - half_width, np.abs(v) - half_height)
 
 
-def _disc(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _length(u, v) - size
-
-
-def _square(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _box(u, v, size * 0.88, size * 0.88)
-
-
-def _triangle(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    # v grows downwards: apex at v = -size, base at v = size / 2
-    return np.maximum(0.866 * np.abs(u) - 0.5 * v - 0.5 * size, v - 0.5 * size)
-
-
 def _plus(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
     return np.minimum(_box(u, v, size, stroke), _box(u, v, stroke, size))
 
 
-def _cross(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _plus((u + v) * 0.7071, (u - v) * 0.7071, size, stroke)
-
-
-def _ring(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return np.abs(_length(u, v) - (size - stroke)) - stroke
-
-
-def _horizontal_bars(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
+def _bars(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
     bar = np.minimum(np.abs(v), np.abs(np.abs(v) - size * 0.85)) - stroke * 0.8
     return np.maximum(bar, np.abs(u) - size)
 
 
-def _vertical_bars(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _horizontal_bars(v, u, size, stroke)
-
-
-def _diagonal(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _box((u + v) * 0.7071, (u - v) * 0.7071, size * 1.1, stroke)
-
-
-def _dots(u: Floats, v: Floats, size: Floats, stroke: Floats) -> Floats:
-    return _length(np.abs(u) - size * 0.65, np.abs(v) - size * 0.65) - stroke
-
-
 SHAPES: dict[str, Shape] = {
-    "disc": _disc,
-    "square": _square,
-    "triangle": _triangle,
-    "cross": _cross,
+    "disc": lambda u, v, size, stroke: _length(u, v) - size,
+    "square": lambda u, v, size, stroke: _box(u, v, size * 0.88, size * 0.88),
+    # v grows downwards: apex at v = -size, base at v = size / 2
+    "triangle": lambda u, v, size, stroke: np.maximum(
+        0.866 * np.abs(u) - 0.5 * v - 0.5 * size, v - 0.5 * size
+    ),
+    "cross": lambda u, v, size, stroke: _plus((u + v) * 0.7071, (u - v) * 0.7071, size, stroke),
     "plus": _plus,
-    "ring": _ring,
-    "horizontal bars": _horizontal_bars,
-    "vertical bars": _vertical_bars,
-    "diagonal": _diagonal,
-    "dots": _dots,
+    "ring": lambda u, v, size, stroke: np.abs(_length(u, v) - (size - stroke)) - stroke,
+    "horizontal bars": _bars,
+    "vertical bars": lambda u, v, size, stroke: _bars(v, u, size, stroke),
+    "diagonal": lambda u, v, size, stroke: _box(
+        (u + v) * 0.7071, (u - v) * 0.7071, size * 1.1, stroke
+    ),
+    "dots": lambda u, v, size, stroke: (
+        _length(np.abs(u) - size * 0.65, np.abs(v) - size * 0.65) - stroke
+    ),
 }
-CLASSES = tuple(SHAPES)
 
 
 def draw_shapes(labels: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.uint8]:

@@ -24,19 +24,6 @@ from lockstep.errors import InputError
 from lockstep.ops import Array, Ops, Weights
 from lockstep.spec import FashionMNIST
 
-CLASSES = (
-    "t-shirt",
-    "trouser",
-    "pullover",
-    "dress",
-    "coat",
-    "sandal",
-    "shirt",
-    "sneaker",
-    "bag",
-    "ankle boot",
-)
-
 
 def _file(name: str, sha256: str) -> DataFile:
     names = (f"fashion-mnist/{name}.gz", f"fashion-mnist/{name}", f"{name}.gz", name)
@@ -127,7 +114,7 @@ def generate(
 ) -> tuple[Examples, Examples]:
     """Training and test images of ten drawn shapes: x (N, 28, 28) uint8, y (N,) int32.
 
-    `lockstep.data.drawn_shapes.CLASSES` names the classes, which are equally likely.
+    `lockstep.data.drawn_shapes.SHAPES` names the classes, which are equally likely.
 
     >>> train, test = generate(num_train=20, num_test=10)
     >>> train.x.shape, train.x.dtype.name, test.y.shape, train.origin.generated

@@ -11,43 +11,17 @@ OPENINGS = ("once ", "at night ", "in the morning ", "after a while ", "and then
 ARTICLES = ("the ", "a ", "every ", "that ")
 QUALITIES = ("", "", "wise ", "quiet ", "young ", "strange ", "brave ", "patient ", "lazy ")
 PERSONS = (
-    "time traveller",
-    "traveller",
-    "doctor",
-    "mayor",
-    "writer",
-    "child",
-    "king",
-    "judge",
-    "fox",
+    "time traveller", "traveller", "doctor", "mayor", "writer", "child", "king", "judge", "fox",
     "wizard",
-)
+)  # fmt: skip
 VERBS = (
-    " watched ",
-    " followed ",
-    " found ",
-    " lost ",
-    " described ",
-    " examined ",
-    " bought ",
-    " quietly took ",
-    " had never seen ",
-    " wished for ",
-)
+    " watched ", " followed ", " found ", " lost ", " described ", " examined ", " bought ",
+    " quietly took ", " had never seen ", " wished for ",
+)  # fmt: skip
 THINGS = (
-    "machine",
-    "lamp",
-    "garden",
-    "river",
-    "book of maps",
-    "silver key",
-    "box of jewels",
-    "white sphinx",
-    "clock",
-    "green jacket",
-    "letter",
-    "fire",
-)
+    "machine", "lamp", "garden", "river", "book of maps", "silver key", "box of jewels",
+    "white sphinx", "clock", "green jacket", "letter", "fire",
+)  # fmt: skip
 SPOTS = ("", "", " near the hill", " by the sea", " in the city", " under the bridge", " at home")
 JOINTS = (" and ", " but ", " while ", " because ")
 

@@ -44,12 +44,9 @@ class ExamplePlan:
         whole("batch_size", self.batch_size, most=LARGEST)
         one_of("data.order", self.order, ORDERS)
         if self.batch_size > self.num_examples:
-            raise InputError(
-                "batch_size",
-                self.batch_size,
-                f"is larger than the data ({self.num_examples} examples)",
-                f"Give at most {self.num_examples}.",
-            )
+            problem = f"is larger than the data ({self.num_examples} examples)"
+            remedy = f"Give at most {self.num_examples}."
+            raise InputError("batch_size", self.batch_size, problem, remedy)
 
     @property
     def num_batches(self) -> int:
@@ -109,20 +106,14 @@ class WindowPlan:
         whole("data.window", self.num_steps, most=LARGEST)
         one_of("data.sampling", self.sampling, SAMPLINGS)
         if self.num_steps > self.num_tokens // 2:
-            raise InputError(
-                "data.window",
-                self.num_steps,
-                f"is too long for {self.num_tokens} tokens",
-                f"Give at most {self.num_tokens // 2}, or more text.",
-            )
+            problem = f"is too long for {self.num_tokens} tokens"
+            remedy = f"Give at most {self.num_tokens // 2}, or more text."
+            raise InputError("data.window", self.num_steps, problem, remedy)
         if self.num_batches < 1:
             most = self._usable // self.num_steps
-            raise InputError(
-                "batch_size",
-                self.batch_size,
-                f"needs more than {self.num_tokens} tokens for windows of {self.num_steps}",
-                f"Give at most {most}, a shorter data.window, or more text.",
-            )
+            problem = f"needs more than {self.num_tokens} tokens for windows of {self.num_steps}"
+            remedy = f"Give at most {most}, a shorter data.window, or more text."
+            raise InputError("batch_size", self.batch_size, problem, remedy)
 
     @property
     def carries_state(self) -> bool:
@@ -132,9 +123,7 @@ class WindowPlan:
     @property
     def num_batches(self) -> int:
         """Updates per epoch: the same in every epoch."""
-        if self.sampling == "sequential":
-            return self._usable // self.batch_size // self.num_steps
-        return self._usable // self.num_steps // self.batch_size
+        return self._usable // (self.num_steps * self.batch_size)
 
     @property
     def _usable(self) -> int:

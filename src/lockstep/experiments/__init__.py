@@ -101,7 +101,8 @@ def questions() -> dict[str, str]:
     >>> questions()["scaled-batch"]
     'What do k devices with k times the batch do to accuracy, and to the time it takes?'
     """
-    found = {name: _first_line(_docstring(file)) for name, file in _files().items()}
+    texts = {name: file.read_text(encoding="utf-8") for name, file in _files().items()}
+    found = {n: _first_line(ast.get_docstring(ast.parse(t)) or "") for n, t in texts.items()}
     return found | {name: experiment.question for name, experiment in _added.items()}
 
 
@@ -128,10 +129,6 @@ def _files() -> dict[str, Path]:
         file = path / "__init__.py" if module.ispkg else path.with_suffix(".py")
         found[module.name.replace("_", "-")] = file
     return found
-
-
-def _docstring(file: Path) -> str:
-    return ast.get_docstring(ast.parse(file.read_text(encoding="utf-8"))) or ""
 
 
 def _first_line(text: str) -> str:

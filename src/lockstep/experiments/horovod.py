@@ -49,11 +49,8 @@ class Published:
 
 
 ROCE, TCP = 25e9 / 8, 40e9 / 8
-SMALL, LARGE, PLAIN = (
-    "4 servers, 25 Gbit RoCE",
-    "128 servers, 25 Gbit RoCE",
-    "16 servers, 40 Gbit TCP",
-)
+SMALL, LARGE = "4 servers, 25 Gbit RoCE", "128 servers, 25 Gbit RoCE"
+PLAIN = "16 servers, 40 Gbit TCP"
 PUBLISHED = (
     Published("inception-v3", 16, ROCE, 134.4, 2022.6 / 134.4 / 16, SMALL),
     Published("resnet-101", 16, ROCE, 119.4, 1746.2 / 119.4 / 16, SMALL),

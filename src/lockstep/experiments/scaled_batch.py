@@ -20,7 +20,7 @@ from lockstep.report.quantities import metric, metric_name, parse_device_counts,
 from lockstep.report.tables import filled
 from lockstep.spec import RunSpec, scale_batch
 from lockstep.spec.batch_scaling import base_rate
-from lockstep.training import Result, train
+from lockstep.training import train
 from lockstep.training.events import EpochCompleted, Event, StepsCompleted
 
 if TYPE_CHECKING:
@@ -96,37 +96,31 @@ def run(asked: Question, progress: Progress = no_progress) -> Answer:
     runs = list(asked.runs())
     curves: list[Curve] = []
     for number, (k, rule, spec) in enumerate(runs):
-        clock = _EpochClock(f"{k} devices, {rule}", number, len(runs), spec.epochs, progress)
-        result = train(spec, listeners=[clock])
-        curves.append(_curve(k, rule, spec, result, clock.seconds, name))
+
+        def report(share: float, what: str, done: int = number) -> None:
+            progress((done + share) / len(runs), what)
+
+        curves.append(_curve(k, rule, spec, name, report))
     return Answer(asked.spec, name, tuple(curves))
 
 
-class _EpochClock:
-    """A run's listener: the seconds spent in steps at the end of each epoch; reports progress."""
+def _curve(k: int, rule: str, spec: RunSpec, name: str, progress: Progress) -> Curve:
+    """Carry out one run."""
+    in_steps = 0.0
+    seconds: list[float] = []  # spent in steps at the end of each epoch
 
-    def __init__(self, what: str, number: int, count: int, epochs: int, progress: Progress) -> None:
-        self.seconds: list[float] = []
-        self._total = 0.0
-        self._report = lambda: progress((number + len(self.seconds) / epochs) / count, what)
-
-    def __call__(self, event: Event) -> None:
+    def listen(event: Event) -> None:
+        nonlocal in_steps
         if isinstance(event, StepsCompleted):
-            self._total += event.seconds
+            in_steps += event.seconds
         elif isinstance(event, EpochCompleted):
-            self.seconds.append(self._total)
-            self._report()
+            seconds.append(in_steps)
+            progress(len(seconds) / spec.epochs, f"{k} devices, {rule}")
 
-
-def _curve(
-    k: int, rule: str, spec: RunSpec, result: Result, seconds: list[float], name: str
-) -> Curve:
-    epochs = result.history.epochs
-    values = tuple(epoch.metrics[name] for epoch in epochs)
-    steps, lr = len(result.history), base_rate(spec.schedule)
-    return Curve(
-        k, rule, spec.batch_size, lr, steps, tuple(seconds[: len(epochs)]), values, result.status
-    )
+    result = train(spec, listeners=[listen])
+    values = tuple(epoch.metrics[name] for epoch in result.history.epochs)
+    steps, lr, known = len(result.history), base_rate(spec.schedule), tuple(seconds[: len(values)])
+    return Curve(k, rule, spec.batch_size, lr, steps, known, values, result.status)
 
 
 def tables(answer: Answer) -> Iterator[Table]:

@@ -25,19 +25,13 @@ from lockstep.training.events import Event, ProgramCompiled
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}
 
 
-class PlainCompareProgress:
+class PlainCompareProgress(PlainLines):
     """A line when a framework starts, one every few seconds, and one when it ends."""
 
     def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
-        self._lines = PlainLines(file, seconds)
+        super().__init__(file, seconds)
         self._paces: dict[str, Pace] = {}
         self._begin: dict[str, float] = {}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *stop: object) -> None:
-        return None
 
     def __call__(self, label: str, event: Event | str) -> None:
         pace = self._paces.setdefault(label, Pace())
@@ -45,19 +39,19 @@ class PlainCompareProgress:
             pace(event)
             if isinstance(event, ProgramCompiled):
                 ready = duration(event.seconds)
-                self._lines.print(f"{label}: ready in {ready}, {pace.num_steps:,} steps")
-            elif 0 < pace.step < pace.num_steps and self._lines.is_due:
-                self._lines.print(
+                self.print(f"{label}: ready in {ready}, {pace.num_steps:,} steps")
+            elif 0 < pace.step < pace.num_steps and self.is_due:
+                self.print(
                     f"{label}: step {pace.step:,}/{pace.num_steps:,}, {rate(pace.rate)} steps/s, "
                     f"loss {number(pace.loss)}, {pace.time_left} left"
                 )
         elif event == "starting":
             self._begin[label] = time.monotonic()
-            self._lines.print(f"{label}: starting")
+            self.print(f"{label}: starting")
         else:
             took = duration(time.monotonic() - self._begin.get(label, time.monotonic()))
             steps = f", {pace.step:,} steps, loss {number(pace.loss)}" if pace.step else ""
-            self._lines.print(f"{label}: {event} after {took}{steps}")
+            self.print(f"{label}: {event} after {took}{steps}")
 
 
 class LiveCompareProgress:

@@ -2,24 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockstep.report.figures import (
-    FONT,
-    MUTED,
-    chosen,
-    colour,
-    legend,
-    log_if_wide,
-    new_figure,
-    running_mean,
-    smoothing_window,
-    style,
-    thinned,
-)
+from lockstep.report import figures
+from lockstep.report.figures import FONT, MUTED, colour, smoothed, thinned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,43 +21,28 @@ LEAST = 1e-17  # where a deviation of nothing is drawn: below any that rounding 
 
 def compare_figure(comparison: Comparison) -> Figure:
     """The three figures side by side."""
-    figure = new_figure(15, 4.4, comparison.spec.name)
-    one, two, three = figure.subplots(1, 3)
-    draw_losses(one, comparison.rows)
-    draw_deviations(two, comparison.others, comparison.tolerances["loss"])
-    draw_times(three, comparison.rows)
+    figure = figures.new_figure(15, 4.4, comparison.spec.name)
+    draws = (draw_losses, draw_deviations, draw_times)
+    for axes, draw in zip(figure.subplots(1, 3), draws, strict=True):
+        draw(axes, comparison)
     return figure
 
 
-def loss_figure(comparison: Comparison) -> Figure:
-    """Loss of every step in every framework, over each other."""
-    figure = new_figure(8, 3.8)
-    draw_losses(figure.subplots(), comparison.rows)
+def one_figure(draw: Callable[[Axes, Comparison], None], comparison: Comparison) -> Figure:
+    """One of the three alone."""
+    figure = figures.new_figure(8, 3.8)
+    draw(figure.subplots(), comparison)
     return figure
 
 
-def deviation_figure(comparison: Comparison) -> Figure:
-    """Relative deviation of the loss from the oracle, with the tolerance."""
-    figure = new_figure(8, 3.8)
-    draw_deviations(figure.subplots(), comparison.others, comparison.tolerances["loss"])
-    return figure
-
-
-def time_figure(comparison: Comparison) -> Figure:
-    """Loss against the time spent in steps, on a logarithmic axis."""
-    figure = new_figure(8, 3.8)
-    draw_times(figure.subplots(), comparison.rows)
-    return figure
-
-
-def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
-    """Equal curves hide each other, so those drawn later are thinner and broken.
+def draw_losses(axes: Axes, comparison: Comparison) -> None:
+    """Loss of every step in every framework, over each other. Equal curves hide each other, so
+    those drawn later are thinner and broken.
 
     Where the loss is noisy, running means are drawn, over every step of the first.
     """
-    style(axes, "loss of every step", "step", "loss")
-    drawn = [row for row in rows if len(row.curve.loss)]
-    window = _window(drawn)
+    figures.style(axes, "loss of every step", "step", "loss")
+    drawn, window = _drawn(comparison)
     widths = np.linspace(6.0, 1.3, max(2, len(drawn)))
     dashes: list = ["-", "-", (0, (5, 3)), (0, (2, 2)), (2, (6, 2, 1, 2)), (0, (1, 2))]
     if window > 1:
@@ -76,9 +50,8 @@ def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
         axes.plot(*thinned(np.arange(len(first)), first), color=MUTED, alpha=0.35, linewidth=0.8)
         axes.set_ylabel(f"loss, and its mean over {window} steps")
     for index, row in enumerate(drawn):
-        places, loss = _smoothed(row, window)
         axes.plot(
-            *thinned(places, loss),
+            *thinned(*smoothed(row.curve.loss, window)),
             color=colour(hue(row)),
             linewidth=widths[index],
             linestyle=dashes[min(index, len(dashes) - 1)],
@@ -87,16 +60,19 @@ def draw_losses(axes: Axes, rows: Sequence[Row]) -> None:
             label=row.label,
         )
     if drawn:
-        log_if_wide(axes, np.concatenate([_smoothed(row, window)[1] for row in drawn]))
-        legend(axes)
+        figures.log_if_wide(
+            axes, np.concatenate([smoothed(row.curve.loss, window)[1] for row in drawn])
+        )
+        figures.legend(axes)
 
 
-def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
-    """The deviation of each framework's loss: every step as a dot, the largest so far as a line."""
-    style(axes, "deviation of the loss from the oracle", "step", "relative deviation")
+def draw_deviations(axes: Axes, comparison: Comparison) -> None:
+    """Relative deviation of each framework's loss from the oracle's: every step as a dot, the
+    largest so far as a line; and the tolerance."""
+    figures.style(axes, "deviation of the loss from the oracle", "step", "relative deviation")
     axes.set_yscale("log")
-    lowest, highest = tolerance, tolerance
-    for row in rows:
+    lowest = highest = tolerance = comparison.tolerances["loss"]
+    for row in comparison.others:
         if not len(row.curve.deviation):
             continue
         values = np.clip(np.nan_to_num(row.curve.deviation, posinf=1.0), LEAST, 1e6)
@@ -123,23 +99,25 @@ def draw_deviations(axes: Axes, rows: Sequence[Row], tolerance: float) -> None:
     if lowest <= LEAST:
         axes.set_ylabel(f"relative deviation (0 drawn at {LEAST:g})")
     if axes.get_legend_handles_labels()[0]:
-        legend(axes)
+        figures.legend(axes)
 
 
-def draw_times(axes: Axes, rows: Sequence[Row]) -> None:
-    """The loss when each step was done, by the time spent in steps; smoothed where it is noisy."""
-    style(axes, "loss against time (compilation apart)", "seconds in steps", "loss")
-    drawn = [row for row in rows if len(row.curve.loss)]
-    window = _window(drawn)
+def draw_times(axes: Axes, comparison: Comparison) -> None:
+    """The loss when each step was done, by the time spent in steps, on a logarithmic axis; smoothed
+    where it is noisy."""
+    figures.style(axes, "loss against time (compilation apart)", "seconds in steps", "loss")
+    drawn, window = _drawn(comparison)
     for row in drawn:
-        places, loss = _smoothed(row, window)
+        places, loss = smoothed(row.curve.loss, window)
         seconds = np.maximum(row.curve.seconds, 1e-9)[places]
         axes.plot(*thinned(seconds, loss), color=colour(hue(row)), lw=1.8, label=row.label)
         axes.plot(*thinned(seconds[-1:], loss[-1:]), "o", color=colour(hue(row)), markersize=5)
     if drawn:
         axes.set_xscale("log")
-        log_if_wide(axes, np.concatenate([_smoothed(row, window)[1] for row in drawn]))
-        legend(axes)
+        figures.log_if_wide(
+            axes, np.concatenate([smoothed(row.curve.loss, window)[1] for row in drawn])
+        )
+        figures.legend(axes)
     if window > 1:
         axes.set_ylabel(f"loss, mean of {window} steps")
 
@@ -149,11 +127,7 @@ def hue(row: Row) -> str:
     return "oracle" if row.oracle else row.framework
 
 
-def _window(rows: Sequence[Row]) -> int:
-    return max((smoothing_window(row.curve.loss) for row in rows), default=1)
-
-
-def _smoothed(row: Row, window: int) -> tuple[np.ndarray, np.ndarray]:
-    """The steps that are drawn of a row, and the running mean of its loss there."""
-    places = chosen(len(row.curve.loss))
-    return places, running_mean(row.curve.loss, window, places)
+def _drawn(comparison: Comparison) -> tuple[Sequence[Row], int]:
+    """The rows that made a step, and over how many steps their losses are smoothed."""
+    rows = [row for row in comparison.rows if len(row.curve.loss)]
+    return rows, max((figures.smoothing_window(row.curve.loss) for row in rows), default=1)

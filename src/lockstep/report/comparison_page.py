@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep.files import write_whole
 from lockstep.report import comparison_figures as figures
+from lockstep.report import page
 from lockstep.report.comparison_tables import first_beyond, verdict_text
-from lockstep.report.page import (
-    Cell,
-    asked,
-    banner,
-    details,
-    facts,
-    figure,
-    heading,
-    machine,
-    page,
-    section,
-    table,
-)
+from lockstep.report.page import Cell
 from lockstep.report.quantities import deviation, duration, metric, metric_name, number, rate
 
 if TYPE_CHECKING:
@@ -46,21 +36,23 @@ def comparison_page(comparison: Comparison) -> str:
         f"{comparison.num_steps} steps, batch size {spec.batch_size}, {spec.precision}, "
         f"{spec.style}, seed {spec.seed}"
     )
-    good = comparison.agree
-    return page(
+    kind, answer = ("good", "They agree.") if comparison.agree else ("bad", "No.")
+    return page.document(
         f"{spec.name}: do the frameworks agree?",
-        heading(spec.name, about),
-        banner(
-            "good" if good else "bad", "They agree." if good else "No.", f"{_verdict(comparison)}."
+        page.heading(spec.name, about),
+        page.banner(kind, answer, f"{_verdict(comparison)}."),
+        page.section(
+            "Frameworks",
+            page.table(HEAD, [_row(row) for row in comparison.rows]),
+            _problems(comparison),
         ),
-        section(
-            "Frameworks", table(HEAD, [_row(row) for row in comparison.rows]), _problems(comparison)
+        page.section("Verdicts", _explained(comparison), _verdicts(comparison)),
+        page.section("Figures", *_figures(comparison)),
+        page.section("Metrics", _metrics(comparison)),
+        page.section("What was asked", page.asked(spec)),
+        page.section(
+            "Machine and versions", page.machine(comparison.machine), _versions(comparison)
         ),
-        section("Verdicts", _explained(comparison), _verdicts(comparison)),
-        section("Figures", *_figures(comparison)),
-        section("Metrics", _metrics(comparison)),
-        section("What was asked", asked(spec)),
-        section("Machine and versions", machine(comparison.machine), _versions(comparison)),
     )
 
 
@@ -89,9 +81,9 @@ def _problems(comparison: Comparison) -> str:
     parts = []
     for row in comparison.rows:
         if row.problem:
-            parts.append(facts([(f"{row.label} {row.status}", row.problem)]))
+            parts.append(page.facts([(f"{row.label} {row.status}", row.problem)]))
         if row.log:
-            parts.append(details(f"last lines of {row.label}", "\n".join(row.log)))
+            parts.append(page.details(f"last lines of {row.label}", "\n".join(row.log)))
     return "\n".join(parts)
 
 
@@ -120,29 +112,22 @@ def _verdicts(comparison: Comparison) -> str:
             verdict = row.verdict(quantity)
             cells.append((verdict_text(verdict), "good" if verdict.agree else "bad"))
         rows.append(cells)
-    return table(["quantity", "tolerance", *(row.label for row in judged)], rows)
+    return page.table(["quantity", "tolerance", *(row.label for row in judged)], rows)
 
 
 def _figures(comparison: Comparison) -> list[str]:
     if not comparison.num_steps:
         return []
+    captions = {
+        "loss": "Loss of every step. Where the frameworks agree, the curves lie on each other.",
+        "deviation": "How far each framework's loss is from the oracle's: every step as a dot, the "
+        "largest so far as a line. Dotted: the first step at which a framework differs.",
+        "time": "Loss against the time spent in steps; compilation and evaluation are left out.",
+    }
+    draws = (figures.draw_losses, figures.draw_deviations, figures.draw_times)
     return [
-        figure(
-            lambda: figures.loss_figure(comparison),
-            "loss",
-            "Loss of every step. Where the frameworks agree, the curves lie on each other.",
-        ),
-        figure(
-            lambda: figures.deviation_figure(comparison),
-            "deviation",
-            "How far each framework's loss is from the oracle's: every step as a dot, the largest "
-            "so far as a line. Dotted: the first step at which a framework differs.",
-        ),
-        figure(
-            lambda: figures.time_figure(comparison),
-            "time",
-            "Loss against the time spent in steps; compilation and evaluation are left out.",
-        ),
+        page.figure(partial(figures.one_figure, draw, comparison), name, caption)
+        for draw, (name, caption) in zip(draws, captions.items(), strict=True)
     ]
 
 
@@ -153,20 +138,13 @@ def _metrics(comparison: Comparison) -> str:
         [row.label, *(metric(n, row.metrics[n]) if n in row.metrics else "" for n in names)]
         for row in rows
     ]
-    return table(["framework", *(metric_name(name) for name in names)], cells) if names else ""
+    return page.table(["framework", *(metric_name(name) for name in names)], cells) if names else ""
 
 
 def _versions(comparison: Comparison) -> str:
     head = ["framework", "version", "precision", "style", "status", "run"]
     rows: list[list[Cell]] = [
-        [
-            row.label,
-            row.version,
-            row.precision,
-            row.style,
-            row.status,
-            (Path(row.directory).name, "text"),
-        ]
-        for row in comparison.rows
+        [r.label, r.version, r.precision, r.style, r.status, (Path(r.directory).name, "text")]
+        for r in comparison.rows
     ]
-    return table(head, rows)
+    return page.table(head, rows)

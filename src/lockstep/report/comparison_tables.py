@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from lockstep.report.quantities import deviation, duration, number, rate
-from lockstep.report.tables import heading, show, table, warning
+from lockstep.report.tables import filled, show, table
 
 if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison, Row
@@ -24,14 +24,15 @@ def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None
 
 def _parts(comparison: Comparison) -> Iterator[RenderableType]:
     spec = comparison.spec
-    yield heading(f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}")
+    head = f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"
+    yield Text(head, "bold")
     yield comparison_table(comparison.rows)
     judged = [row for row in comparison.others if row.verdicts]
     if judged:
         yield verdict_table(comparison, judged)
     for row in comparison.rows:
         if row.problem:
-            yield warning(f"{row.label} {row.status}: {row.problem}")
+            yield Text(f"{row.label} {row.status}: {row.problem}", "yellow")
             yield from (Text(f"  | {line}", "dim") for line in row.log)
     mark, style = ("agree: ", "bold green") if comparison.agree else ("no: ", "bold red")
     yield Text(mark + comparison.verdict, style)
@@ -82,12 +83,13 @@ def verdict_text(verdict: Verdict) -> str:
 
 def verdict_table(comparison: Comparison, rows: Sequence[Row]) -> Table:
     """A row for each quantity: its tolerance, and the largest deviation of each framework."""
-    names = [row.label for row in rows]
-    made = table("relative deviation", "tolerance", *names, left=("relative deviation",))
-    for quantity, limit in comparison.tolerances.items():
-        cells = []
-        for row in rows:
-            verdict = row.verdict(quantity)
-            cells.append(Text(verdict_text(verdict), "" if verdict.agree else "red"))
-        made.add_row(quantity, deviation(limit), *cells)
-    return made
+    columns = ("relative deviation", "tolerance", *(row.label for row in rows))
+    cells: list[list[str | Text]] = [
+        [quantity, deviation(limit), *(_verdict_cell(row.verdict(quantity)) for row in rows)]
+        for quantity, limit in comparison.tolerances.items()
+    ]
+    return filled(columns, cells, left=columns[:1])
+
+
+def _verdict_cell(verdict: Verdict) -> Text:
+    return Text(verdict_text(verdict), "" if verdict.agree else "red")

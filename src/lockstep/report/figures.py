@@ -116,21 +116,22 @@ def smoothing_window(values: np.ndarray) -> int:
     return max(3, len(values) // 20) if jump > 0.04 * max(high - low, 1e-300) else 1
 
 
-def running_mean(values: np.ndarray, window: int, at: np.ndarray | None = None) -> np.ndarray:
-    """The mean of the `window` values around each, of fewer at the ends; of those `at` some places
-    only, if they are given.
+def smoothed(values: np.ndarray, window: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places that are drawn of a curve, and there the mean of the `window` values around each,
+    of fewer at the ends. At every place it would take minutes where many are.
 
-    >>> running_mean(np.array([1.0, 2.0, 3.0, 4.0]), 3).tolist()
+    >>> smoothed(np.array([1.0, 2.0, 3.0, 4.0]), 3)[1].tolist()
     [1.5, 2.0, 3.0, 3.5]
     """
-    at = np.arange(len(values)) if at is None else at
+    places = _chosen(len(values))
     if window <= 1 or not len(values):
-        return values[at]
+        return places, values[places]
     before, after = window // 2, (window - 1) // 2
-    return np.array([values[max(0, i - before) : i + after + 1].mean() for i in at.tolist()])
+    means = [values[max(0, i - before) : i + after + 1].mean() for i in places.tolist()]
+    return places, np.array(means)
 
 
-def chosen(count: int) -> np.ndarray:
+def _chosen(count: int) -> np.ndarray:
     """The places of at most MAX_POINTS of `count` points, evenly spread, both ends among them."""
     if count <= MAX_POINTS:
         return np.arange(count)
@@ -143,7 +144,7 @@ def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Values beyond LARGEST, which axes cannot hold, are drawn there; those not finite not at all.
     """
     y = np.clip(np.where(np.isfinite(y), y, np.nan), -LARGEST, LARGEST)
-    places = chosen(len(x))
+    places = _chosen(len(x))
     return x[places], y[places]
 
 

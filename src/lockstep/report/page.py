@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Cell = str | tuple[str, str]  # text, or text and the class of its cell
 
 
-def page(title: str, *parts: str) -> str:
+def document(title: str, *parts: str) -> str:
     """A whole document around parts that are HTML already."""
     name = html.escape(title)
     body = "\n".join(part for part in parts if part)

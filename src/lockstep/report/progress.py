@@ -130,39 +130,40 @@ class PlainLines:
     def is_due(self) -> bool:
         return time.monotonic() - self._printed >= self._seconds
 
-    def print(self, line: str) -> None:
-        print(line, file=self._file, flush=True)
-        self._printed = time.monotonic()
-
-
-class PlainProgress:
-    """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
-
-    def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
-        self._lines, self._pace = PlainLines(file, seconds), Pace()
-
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *stop: object) -> None:
         return None
 
+    def print(self, line: str) -> None:
+        print(line, file=self._file, flush=True)
+        self._printed = time.monotonic()
+
+
+class PlainProgress(PlainLines):
+    """Plain lines: the start, one every few seconds, some epochs, the end. No escape codes."""
+
+    def __init__(self, file: TextIO | None = None, seconds: float = PLAIN_SECONDS) -> None:
+        super().__init__(file, seconds)
+        self._pace = Pace()
+
     def __call__(self, event: Event) -> None:
         self._pace(event)
         pace = self._pace
         if isinstance(event, RunStarted):
             begin = f" from step {event.step:,}" if event.step else ""
-            self._lines.print(f"training: {event.num_steps:,} steps{begin}")
+            self.print(f"training: {event.num_steps:,} steps{begin}")
         elif isinstance(event, ProgramCompiled):
-            self._lines.print(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
+            self.print(f"ready in {duration(event.seconds)}: {', '.join(event.notes)}")
         elif isinstance(event, StepsCompleted):
-            if self._lines.is_due:
-                self._lines.print(
+            if self.is_due:
+                self.print(
                     f"step {pace.step:,}/{pace.num_steps:,}  {rate(pace.rate)} steps/s  "
                     f"loss {number(pace.loss)}  lr {lr(pace.lr)}  {pace.time_left} left"
                 )
         elif line := _line(event, pace):
-            self._lines.print(line[0])
+            self.print(line[0])
 
 
 class LiveProgress:

@@ -8,20 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from lockstep.report.figures import (
-    LARGEST,
-    MUTED,
-    SERIES,
-    chosen,
-    colour,
-    legend,
-    log_if_wide,
-    new_figure,
-    running_mean,
-    smoothing_window,
-    style,
-    thinned,
-)
+from lockstep.report import figures
+from lockstep.report.figures import LARGEST, MUTED, SERIES, smoothed, smoothing_window, thinned
 from lockstep.report.quantities import metric_name
 
 if TYPE_CHECKING:
@@ -38,7 +26,7 @@ def run_figure(history: History, title: str = "", framework: str = "") -> Figure
     """Loss of every step; metrics of every epoch, each kind on its own axes; learning rate."""
     panels = [kind for kind in EPOCH_PANELS if _metrics_of(history, kind)]
     rows = 1 + (len(panels) + 2) // 2
-    figure = new_figure(8, 3.1 + 2.3 * (rows - 1), title)
+    figure = figures.new_figure(8, 3.1 + 2.3 * (rows - 1), title)
     grid = figure.add_gridspec(rows, 2, height_ratios=[1.35] + [1.0] * (rows - 1))
     draw_loss(figure.add_subplot(grid[0, :]), history[:, "loss"], framework)
     for index, kind in enumerate([*panels, "lr"]):
@@ -48,31 +36,30 @@ def run_figure(history: History, title: str = "", framework: str = "") -> Figure
         if kind == "lr":
             draw_lr(axes, history[:, "lr"])
         else:
-            log_if_wide(axes, _draw_metrics(axes, history, kind))
-            legend(axes)
+            figures.log_if_wide(axes, _draw_metrics(axes, history, kind))
+            figures.legend(axes)
     return figure
 
 
 def draw_loss(axes: Axes, loss: np.ndarray, framework: str = "") -> None:
     """The loss of every step; where it is noisy, faint, under its running mean."""
-    main = colour(framework) if framework else SERIES[0]
-    style(axes, "loss of every step", "step", "loss")
-    steps = np.arange(len(loss))
-    window, places = smoothing_window(loss), chosen(len(loss))
-    means = running_mean(loss, window, places)  # of all steps it would take minutes where many are
+    main = figures.colour(framework) if framework else SERIES[0]
+    figures.style(axes, "loss of every step", "step", "loss")
+    steps, window = np.arange(len(loss)), smoothing_window(loss)
+    places, means = smoothed(loss, window)
     if window > 1:
         axes.plot(*thinned(steps, loss), color=main, alpha=0.3, linewidth=0.9, label="each step")
         label = f"mean of {window} steps"
-        axes.plot(*thinned(steps[places], means), color=main, linewidth=2, label=label)
-        legend(axes)
+        axes.plot(*thinned(places, means), color=main, linewidth=2, label=label)
+        figures.legend(axes)
     else:
         axes.plot(*thinned(steps, loss), color=main, linewidth=1.8, label="each step")
-    log_if_wide(axes, means)
+    figures.log_if_wide(axes, means)
 
 
 def draw_lr(axes: Axes, lrs: np.ndarray) -> None:
     """The learning rate that every step used."""
-    style(axes, "learning rate of every step", "step", "learning rate")
+    figures.style(axes, "learning rate of every step", "step", "learning rate")
     axes.plot(
         *thinned(np.arange(len(lrs)), lrs), color=MUTED, linewidth=1.8, drawstyle="steps-post"
     )
@@ -84,7 +71,7 @@ def _draw_metrics(
 ) -> np.ndarray:
     """A run's metrics of one kind, and all their values. Each has a colour of its own or, with a
     run's label and tint, a dash of its own."""
-    style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
+    figures.style(axes, f"{kind} of every epoch", "epoch", EPOCH_PANELS[kind])
     scale = 100 if kind == "accuracy" else 1
     everything = np.array([])
     for name, hue, dash in zip(_metrics_of(history, kind), SERIES, cycle(DASHES), strict=False):
@@ -109,22 +96,21 @@ def _metrics_of(history: History, kind: str) -> list[str]:
 def against_figure(runs: Mapping[str, History], title: str = "") -> Figure:
     """Several runs over each other: the loss of every step, metrics of every epoch, the rates."""
     panels = [k for k in EPOCH_PANELS if any(_metrics_of(h, k) for h in runs.values())]
-    figure = new_figure(8, 3.0 * (2 + len(panels)), title)
+    figure = figures.new_figure(8, 3.0 * (2 + len(panels)), title)
     axes = figure.subplots(2 + len(panels), 1)
-    style(axes[0], "loss of every step", "step", "loss")
-    style(axes[-1], "learning rate of every step", "step", "learning rate")
+    figures.style(axes[0], "loss of every step", "step", "loss")
+    figures.style(axes[-1], "learning rate of every step", "step", "learning rate")
     for place, (label, history) in enumerate(runs.items()):
         tint, dash = SERIES[place % len(SERIES)], DASHES[place % len(DASHES)]
         loss = history[:, "loss"]
         window = smoothing_window(loss)
-        smooth = running_mean(loss, window)
         said = label if window == 1 else f"{label} (mean of {window} steps)"
-        steps = np.arange(len(loss))
-        axes[0].plot(*thinned(steps, smooth), color=tint, linestyle=dash, label=said)
-        rates = thinned(steps, history[:, "lr"])
+        means = thinned(*smoothed(loss, window))
+        axes[0].plot(*means, color=tint, linestyle=dash, label=said)
+        rates = thinned(np.arange(len(loss)), history[:, "lr"])
         axes[-1].plot(*rates, color=tint, linestyle=dash, drawstyle="steps-post", label=label)
         for kind, below in zip(panels, axes[1:-1], strict=True):
             _draw_metrics(below, history, kind, label, tint)
     for each in axes:
-        legend(each)
+        figures.legend(each)
     return figure

@@ -6,17 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep.files import write_whole
-from lockstep.report.page import (
-    asked,
-    banner,
-    facts,
-    figure,
-    heading,
-    machine,
-    page,
-    section,
-    table,
-)
+from lockstep.report import page
 from lockstep.report.run_figures import run_figure
 from lockstep.report.run_tables import epoch_rows, run_facts
 
@@ -32,22 +22,22 @@ def run_page(directory: RunDirectory, history: History) -> str:
     spec, status = directory.spec, directory.status
     about = f"{spec.style}, {spec.precision}, batch size {spec.batch_size}, seed {spec.seed}"
     ended = f"after {len(history):,} steps"
-    pairs = [
-        pair for pair in run_facts(history, status) if pair[0] not in ("status", "ran as", "note")
-    ]
+    elsewhere = ("status", "ran as", "note")
+    pairs = [pair for pair in run_facts(history, status) if pair[0] not in elsewhere]
+    head, *rows = epoch_rows(history)
     caption = "Loss of every step, metrics of every epoch, and the learning rate."
-    drawn = figure(lambda: run_figure(history, framework=spec.framework), "run", caption)
-    return page(
+    drawn = page.figure(lambda: run_figure(history, framework=spec.framework), "run", caption)
+    return page.document(
         f"{spec.name} in {spec.framework}",
-        heading(f"{spec.name} in {spec.framework}", about),
-        banner(KINDS.get(status, "fair"), status, ended),
-        section("Outcome", facts(pairs)),
-        section("Curves", drawn if len(history) else ""),
-        section("Epochs", _epochs(history)),
-        section("How it ran", facts([("ran as", note) for note in history.notes])),
-        section("Notes", facts([("note", text) for text in history.remarks])),
-        section("What was asked", asked(spec)),
-        section("Machine", machine(directory.machine)),
+        page.heading(f"{spec.name} in {spec.framework}", about),
+        page.banner(KINDS.get(status, "fair"), status, ended),
+        page.section("Outcome", page.facts(pairs)),
+        page.section("Curves", drawn if len(history) else ""),
+        page.section("Epochs", page.table(head, rows) if rows else ""),
+        page.section("How it ran", page.facts([("ran as", note) for note in history.notes])),
+        page.section("Notes", page.facts([("note", text) for text in history.remarks])),
+        page.section("What was asked", page.asked(spec)),
+        page.section("Machine", page.machine(directory.machine)),
     )
 
 
@@ -56,8 +46,3 @@ def write_run_page(directory: RunDirectory, history: History) -> Path:
     path = directory.path / "report.html"
     write_whole(path, run_page(directory, history).encode())
     return path
-
-
-def _epochs(history: History) -> str:
-    head, *rows = epoch_rows(history)
-    return table(head, rows) if rows else ""

@@ -10,7 +10,7 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from lockstep.report.quantities import duration, metric, metric_name, metrics_line, rate
-from lockstep.report.tables import facts_table, filled, heading, show
+from lockstep.report.tables import facts_table, filled, show
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
@@ -50,9 +50,8 @@ def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
 def print_result(result: Result, file: TextIO | None = None) -> None:
     """What a run came to, after it ended."""
     spec = result.spec
-    parts: list[RenderableType] = [
-        heading(f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}")
-    ]
+    title = f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}"
+    parts: list[RenderableType] = [Text(title, "bold")]
     if not result.ran:
         more = "it was completed already. Give it more to do with --epochs N."
         parts.append(f"nothing was run: {more}")
@@ -69,7 +68,7 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
         facts.insert(1, ("saved", f"the state after {step:,} steps"))
     head, *rows = epoch_rows(history)
     parts: list[RenderableType] = [
-        heading(directory.path.name),
+        Text(directory.path.name, "bold"),
         Text(indent(directory.spec.to_toml().strip(), "  "), "dim"),
         facts_table(facts),
         filled(head, rows),

@@ -67,16 +67,6 @@ def columns(rows: Iterable[Sequence[str]]) -> Table:
     return made
 
 
-def heading(text: str) -> Text:
-    """A title above a table."""
-    return Text(text, "bold")
-
-
-def warning(text: str) -> Text:
-    """A line that should not be overlooked."""
-    return Text(text, "yellow")
-
-
 def show(parts: Iterable[RenderableType], file: TextIO | None = None) -> None:
     """Print tables, headings and lines one below the other. Lines are not folded, and a table is
     wider than its terminal before it loses a number."""

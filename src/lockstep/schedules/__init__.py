@@ -1,42 +1,17 @@
 """Learning-rate schedules: pure functions step -> lr, with the standard library only. Nothing here
 knows about optimizers or frameworks, and nothing keeps state. `add` makes another kind known.
 
+A schedule is made by calling its kind; the classes behind them are in the modules and in `KINDS`.
+
 >>> cosine(1.0, final=0.01, steps=50).warmup(5)(5)
 1.0
 """
 
 from lockstep.schedules.base import Schedule
-from lockstep.schedules.combine import Join, Warmup, join
-from lockstep.schedules.cycles import (
-    CosineRestarts,
-    OneCycle,
-    Triangular,
-    cosine_restarts,
-    one_cycle,
-    triangular,
-)
-from lockstep.schedules.decays import (
-    Exponential,
-    Factor,
-    InverseTime,
-    SquareRoot,
-    exponential,
-    factor,
-    inverse_time,
-    square_root,
-)
-from lockstep.schedules.finite import (
-    Constant,
-    Cosine,
-    Linear,
-    MultiFactor,
-    Polynomial,
-    constant,
-    cosine,
-    linear,
-    multi_factor,
-    polynomial,
-)
+from lockstep.schedules.combine import join
+from lockstep.schedules.cycles import cosine_restarts, one_cycle, triangular
+from lockstep.schedules.decays import exponential, factor, inverse_time, square_root
+from lockstep.schedules.finite import constant, cosine, linear, multi_factor, polynomial
 from lockstep.schedules.notation import (
     KINDS,
     AnySchedule,
@@ -52,23 +27,9 @@ from lockstep.schedules.on_plateau import PlateauState, ReduceOnPlateau, plateau
 __all__ = [
     "KINDS",
     "AnySchedule",
-    "Constant",
-    "Cosine",
-    "CosineRestarts",
-    "Exponential",
-    "Factor",
-    "InverseTime",
-    "Join",
-    "Linear",
-    "MultiFactor",
-    "OneCycle",
     "PlateauState",
-    "Polynomial",
     "ReduceOnPlateau",
     "Schedule",
-    "SquareRoot",
-    "Triangular",
-    "Warmup",
     "add",
     "as_schedule",
     "constant",

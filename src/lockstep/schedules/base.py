@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from lockstep.checks import whole
 from lockstep.errors import InputError
+from lockstep.schedules import fields
 
 if TYPE_CHECKING:
     from lockstep.schedules.combine import Warmup
@@ -30,6 +31,9 @@ class Schedule(ABC):
     kind: ClassVar[str]
     formula: ClassVar[str]
     example: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        fields.check(self)
 
     @abstractmethod
     def rate(self, step: int) -> float:

@@ -5,11 +5,25 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
-from lockstep.checks import listed, store
+from lockstep.checks import listed, one_of
+from lockstep.errors import InputError
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
+from lockstep.schedules.fields import Rate, StepsOrZero
+
+
+def _part(field: str, value: object) -> Schedule:
+    if not isinstance(value, Schedule):
+        remedy = "Give a schedule such as constant(0.1); plateau() cannot be part of another."
+        raise InputError(field, value, "is not a schedule of the step alone", remedy)
+    return value
+
+
+def _parts(field: str, value: object) -> tuple[Schedule, ...]:
+    return tuple(_part(field, part) for part in listed(field, value, Join.example))
 
 
 @dataclass(frozen=True)
@@ -29,17 +43,11 @@ class Warmup(Schedule):
         "start + (base - start) * t/steps for t < steps (constant: start), then schedule(t - steps)"
     )
     example: ClassVar[str] = "cosine(0.3, final=0.01, steps=15).warmup(5)"
-    schedule: Schedule
-    steps: int
+    schedule: Annotated[Schedule, _part]
+    steps: StepsOrZero
     _: KW_ONLY
-    start: float = 0.0
-    mode: str = "linear"
-
-    def __post_init__(self) -> None:
-        _need_schedule("schedule", self.schedule)
-        fields.counts(self, "steps", low=0)
-        fields.learning_rates(self, "start")
-        fields.choice(self, "mode", ("linear", "constant"))
+    start: Rate = 0.0
+    mode: Annotated[str, partial(one_of, known=("linear", "constant"))] = "linear"
 
     def rate(self, step: int) -> float:
         if step >= self.steps:
@@ -71,16 +79,12 @@ class Join(Schedule):
     kind: ClassVar[str] = "join"
     formula: ClassVar[str] = "schedules[k](t - boundaries[k-1]) from boundary k-1 on"
     example: ClassVar[str] = "join([constant(0.1), cosine(0.3, steps=15)], boundaries=[5])"
-    schedules: tuple[Schedule, ...]
+    schedules: Annotated[tuple[Schedule, ...], _parts]
     _: KW_ONLY
-    boundaries: tuple[int, ...]
+    boundaries: Annotated[tuple[int, ...], partial(fields.ascending, low=1)]
 
     def __post_init__(self) -> None:
-        parts = listed("schedule.schedules", self.schedules, self.example)
-        store(self, "schedules", parts)
-        for schedule in self.schedules:
-            _need_schedule("schedules", schedule)
-        fields.ascending(self, "boundaries", low=1)
+        super().__post_init__()
         if not self.schedules or len(self.boundaries) != len(self.schedules) - 1:
             problem = f"has {len(self.boundaries)} entries for {len(self.schedules)} schedules"
             remedy = "Give one boundary between each two schedules."
@@ -110,12 +114,6 @@ class Join(Schedule):
 
     def _begins(self) -> tuple[int, ...]:
         return 0, *self.boundaries
-
-
-def _need_schedule(name: str, value: object) -> None:
-    if not isinstance(value, Schedule):
-        remedy = "Give a schedule such as constant(0.1); plateau() cannot be part of another."
-        raise fields.error(name, value, "is not a schedule of the step alone", remedy)
 
 
 def _distinct(steps: list[int]) -> tuple[int, ...]:

@@ -5,10 +5,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
+from lockstep.checks import one_of, whole
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
+from lockstep.schedules.fields import Divisor, Fraction, ProperFraction, Rate, Steps
+
+
+def _steps_or_none(field: str, value: object) -> int | None:
+    return None if value is None else whole(field, value, most=None)
 
 
 @dataclass(frozen=True)
@@ -27,17 +34,13 @@ class CosineRestarts(Schedule):
         "s steps into cycle i of T_i = steps * period_factor^i steps"
     )
     example: ClassVar[str] = "cosine_restarts(0.3, final=0.01, steps=10, period_factor=2)"
-    base: float
+    settled = None
+    base: Rate
     _: KW_ONLY
-    final: float = 0.0
-    steps: int
-    period_factor: int = 1
-    peak_factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "final")
-        fields.counts(self, "steps", "period_factor")
-        fields.fraction(self, "peak_factor")
+    final: Rate = 0.0
+    steps: Steps
+    period_factor: Steps = 1
+    peak_factor: Fraction = 1.0
 
     def rate(self, step: int) -> float:
         cycle, inside, period = self._cycle(step)
@@ -54,10 +57,6 @@ class CosineRestarts(Schedule):
             period *= self.period_factor
             cycle += 1
         return cycle, step, period
-
-    @property
-    def settled(self) -> None:
-        return None
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -83,21 +82,16 @@ class OneCycle(Schedule):
         "base/(start_divisor*final_divisor) from steps - 1 on; cosine or linear between"
     )
     example: ClassVar[str] = "one_cycle(0.3, steps=30, rise=0.3)"
-    base: float
+    base: Rate
     _: KW_ONLY
-    steps: int
-    rise: float = 0.3
-    start_divisor: float = 25.0
-    final_divisor: float = 10_000.0
-    shape: str = "cosine"
+    steps: Steps
+    rise: ProperFraction = 0.3
+    start_divisor: Divisor = 25.0
+    final_divisor: Divisor = 10_000.0
+    shape: Annotated[str, partial(one_of, known=("cosine", "linear"))] = "cosine"
 
     def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
-        fields.counts(self, "steps")
-        fields.fraction(self, "rise", one=False)
-        fields.at_least(self, "start_divisor", 1)
-        fields.at_least(self, "final_divisor", 1)
-        fields.choice(self, "shape", ("cosine", "linear"))
+        super().__post_init__()
         if self.rise * self.steps <= 1:
             problem = f"leaves no step to rise in: rise * steps = {self.rise * self.steps:g}"
             raise fields.error("rise", self.rise, problem, "Make rise * steps greater than 1.")
@@ -142,22 +136,20 @@ class Triangular(Schedule):
         "scale: 1, 2^-i in cycle i (triangular2) or gamma^t (exp_range)"
     )
     example: ClassVar[str] = 'triangular(0.01, peak=0.3, up=10, mode="triangular2")'
-    base: float
+    settled = None
+    base: Rate
     _: KW_ONLY
-    peak: float
-    up: int
-    down: int | None = None
-    mode: str = "triangular"
-    gamma: float = 1.0
+    peak: Rate
+    up: Steps
+    down: Annotated[int | None, _steps_or_none] = None
+    mode: Annotated[str, partial(one_of, known=("triangular", "triangular2", "exp_range"))] = (
+        "triangular"
+    )
+    gamma: Fraction = 1.0
 
     def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "peak")
+        super().__post_init__()
         fields.not_above(self, "base", "peak")
-        fields.counts(self, "up")
-        if self.down is not None:
-            fields.counts(self, "down")
-        fields.choice(self, "mode", ("triangular", "triangular2", "exp_range"))
-        fields.fraction(self, "gamma")
         if self.gamma != 1 and self.mode != "exp_range":
             problem = f"has no effect in mode {self.mode!r}"
             raise fields.error("gamma", self.gamma, problem, 'Set mode="exp_range" or leave it.')
@@ -172,10 +164,6 @@ class Triangular(Schedule):
         if self.mode == "triangular":
             return 1.0
         return 0.5**cycle if self.mode == "triangular2" else self.gamma**step
-
-    @property
-    def settled(self) -> None:
-        return None
 
     @property
     def marks(self) -> tuple[int, ...]:

@@ -9,6 +9,7 @@ from typing import ClassVar
 
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
+from lockstep.schedules.fields import Flag, Fraction, Positive, Rate, Steps
 
 
 @dataclass(frozen=True)
@@ -22,21 +23,12 @@ class SquareRoot(Schedule):
     kind: ClassVar[str] = "square_root"
     formula: ClassVar[str] = "base * (t + 1)^(-1/2)"
     example: ClassVar[str] = "square_root(0.1)"
-    base: float
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
+    settled = None
+    marks = (3, 8, 24, 99)  # a half, a third, a fifth and a tenth of base
+    base: Rate
 
     def rate(self, step: int) -> float:
         return self.base * (step + 1) ** -0.5
-
-    @property
-    def settled(self) -> None:
-        return None
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        return 3, 8, 24, 99  # a half, a third, a fifth and a tenth of base
 
 
 @dataclass(frozen=True)
@@ -50,22 +42,18 @@ class Factor(Schedule):
     kind: ClassVar[str] = "factor"
     formula: ClassVar[str] = "max(floor, base * factor^t)"
     example: ClassVar[str] = "factor(2.0, factor=0.9, floor=0.01)"
-    base: float
+    settled = None
+    base: Rate
     _: KW_ONLY
-    factor: float
-    floor: float = 0.0
+    factor: Fraction
+    floor: Rate = 0.0
 
     def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "floor")
-        fields.fraction(self, "factor")
+        super().__post_init__()
         fields.not_above(self, "floor", "base")
 
     def rate(self, step: int) -> float:
         return max(self.floor, self.base * self.factor**step)
-
-    @property
-    def settled(self) -> None:
-        return None
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -73,7 +61,19 @@ class Factor(Schedule):
 
 
 @dataclass(frozen=True)
-class Exponential(Schedule):
+class _TimedDecay(Schedule):
+    """What falls by `decay` in the time of `steps` steps, smoothly or in stairs."""
+
+    settled = None
+    base: Rate
+    _: KW_ONLY
+    decay: Positive
+    steps: Steps = 1
+    staircase: Flag = False
+
+
+@dataclass(frozen=True)
+class Exponential(_TimedDecay):
     """Multiplied by `decay` once in every `steps` steps, smoothly or in stairs:
     `base * decay^(t/T)` with T = steps; with `staircase`, `base * decay^floor(t/T)`.
 
@@ -86,17 +86,6 @@ class Exponential(Schedule):
     kind: ClassVar[str] = "exponential"
     formula: ClassVar[str] = "base * decay^(t/steps); staircase: base * decay^floor(t/steps)"
     example: ClassVar[str] = "exponential(0.3, decay=0.5, steps=10)"
-    base: float
-    _: KW_ONLY
-    decay: float
-    steps: int = 1
-    staircase: bool = False
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
-        fields.positive(self, "decay")
-        fields.counts(self, "steps")
-        fields.flag(self, "staircase")
 
     def rate(self, step: int) -> float:
         exponent = step // self.steps if self.staircase else step / self.steps
@@ -110,16 +99,12 @@ class Exponential(Schedule):
         return rate
 
     @property
-    def settled(self) -> None:
-        return None
-
-    @property
     def marks(self) -> tuple[int, ...]:
         return _fall(self.decay, self.steps)
 
 
 @dataclass(frozen=True)
-class InverseTime(Schedule):
+class InverseTime(_TimedDecay):
     """Falls with one over the time: `base / (1 + decay * t/T)` with T = steps; with `staircase`,
     `base / (1 + decay * floor(t/T))`.
 
@@ -130,25 +115,10 @@ class InverseTime(Schedule):
     kind: ClassVar[str] = "inverse_time"
     formula: ClassVar[str] = "base / (1 + decay * t/steps); staircase: floor(t/steps)"
     example: ClassVar[str] = "inverse_time(0.3, decay=0.5, steps=10)"
-    base: float
-    _: KW_ONLY
-    decay: float
-    steps: int = 1
-    staircase: bool = False
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
-        fields.positive(self, "decay")
-        fields.counts(self, "steps")
-        fields.flag(self, "staircase")
 
     def rate(self, step: int) -> float:
         time = step // self.steps if self.staircase else step / self.steps
         return self.base / (1 + self.decay * time)
-
-    @property
-    def settled(self) -> None:
-        return None
 
     @property
     def marks(self) -> tuple[int, ...]:

@@ -1,13 +1,21 @@
-"""The checks of schedule fields: each stores the value in its one type (float, int, tuple) or
-raises an InputError that names the field, the value and the remedy. Nothing here knows a formula.
+"""The types of schedule fields. Each carries its check, which returns the value in its one type
+(float, int, tuple) or raises an InputError that names the field, the value and the remedy. Nothing
+here knows a formula.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
+from typing import Annotated
 
 from lockstep import checks
 from lockstep.errors import InputError
+
+
+def check(schedule: object) -> None:
+    """Check the fields whose types are those below, and store their values; for __post_init__."""
+    checks.check_fields(schedule, "schedule")
 
 
 def error(name: str, value: object, problem: str, remedy: str) -> InputError:
@@ -19,73 +27,55 @@ def error(name: str, value: object, problem: str, remedy: str) -> InputError:
     return InputError(f"schedule.{name}", value, problem, remedy)
 
 
-def _number(schedule: object, name: str) -> float:
-    """The field as a finite float, stored as such; the common part of the checks below."""
-    value = checks.number(f"schedule.{name}", getattr(schedule, name))
-    checks.store(schedule, name, value)
-    return value
-
-
-def learning_rates(schedule: object, *names: str) -> None:
-    """Fields that are learning rates: finite and not negative."""
-    for name in names:
-        if (value := _number(schedule, name)) < 0:
-            raise error(name, value, "is negative", "A learning rate is 0 or more.")
-
-
-def positive(schedule: object, *names: str) -> None:
-    """Fields that must be finite and above zero."""
-    for name in names:
-        if (value := _number(schedule, name)) <= 0:
-            raise error(name, value, "must be above 0", "Give a positive number.")
-
-
-def at_least(schedule: object, name: str, low: float) -> None:
-    """A field that must be finite and not below `low`."""
-    if (value := _number(schedule, name)) < low:
-        raise error(name, value, f"must be at least {low:g}", f"Give {low:g} or more.")
-
-
-def fraction(schedule: object, name: str, *, one: bool = True) -> None:
-    """A field between 0 (excluded) and 1 (included if `one`)."""
-    value = _number(schedule, name)
-    if not (0 < value < 1 or (one and value == 1)):
-        allowed = "above 0 and at most 1" if one else "above 0 and below 1"
-        raise error(name, value, f"must be {allowed}", "Give a fraction such as 0.5.")
-
-
 def not_above(schedule: object, name: str, limit: str) -> None:
-    """A learning rate that must not exceed another one."""
+    """Refuse a learning rate that exceeds another one."""
     value, high = getattr(schedule, name), getattr(schedule, limit)
     if value > high:
         raise error(name, value, f"is above {limit} = {high!r}", f"Lower {name} or raise {limit}.")
 
 
-def counts(schedule: object, *names: str, low: int = 1) -> None:
-    """Fields that count steps."""
-    for name in names:
-        checks.store(schedule, name, _count(name, getattr(schedule, name), low))
+def _rate(field: str, value: object) -> float:
+    if (number := checks.number(field, value)) < 0:
+        raise InputError(field, number, "is negative", "A learning rate is 0 or more.")
+    return number
 
 
-def ascending(schedule: object, name: str, low: int) -> None:
-    """A field that lists steps in strictly ascending order, stored as a tuple."""
-    steps = checks.listed(f"schedule.{name}", getattr(schedule, name), "a list of steps: [15, 30]")
-    steps = tuple(_count(name, step, low) for step in steps)
+def _positive(field: str, value: object) -> float:
+    if (number := checks.number(field, value)) <= 0:
+        raise InputError(field, number, "must be above 0", "Give a positive number.")
+    return number
+
+
+def _fraction(field: str, value: object, one: bool = True) -> float:
+    number = checks.number(field, value)
+    if not (0 < number < 1 or (one and number == 1)):
+        allowed = "above 0 and at most 1" if one else "above 0 and below 1"
+        raise InputError(field, number, f"must be {allowed}", "Give a fraction such as 0.5.")
+    return number
+
+
+def _at_least(field: str, value: object, low: float) -> float:
+    if (number := checks.number(field, value)) < low:
+        raise InputError(field, number, f"must be at least {low:g}", f"Give {low:g} or more.")
+    return number
+
+
+def ascending(field: str, value: object, low: int) -> tuple[int, ...]:
+    """Steps from `low` on, in strictly ascending order."""
+    steps = checks.listed(field, value, "a list of steps: [15, 30]")
+    steps = tuple(checks.whole(field, step, low, most=None) for step in steps)
     if any(later <= earlier for earlier, later in pairwise(steps)):
         remedy = f"Give {sorted(set(steps))} instead."
-        raise error(name, list(steps), "is not in ascending order", remedy)
-    checks.store(schedule, name, steps)
+        raise InputError(field, list(steps), "is not in ascending order", remedy)
+    return steps
 
 
-def _count(name: str, value: object, low: int) -> int:
-    return checks.whole(f"schedule.{name}", value, low, most=None)
-
-
-def choice(schedule: object, name: str, allowed: tuple[str, ...]) -> None:
-    """A field that takes one of a few words."""
-    checks.one_of(f"schedule.{name}", getattr(schedule, name), allowed)
-
-
-def flag(schedule: object, name: str) -> None:
-    """A field that is True or False."""
-    checks.truth(f"schedule.{name}", getattr(schedule, name))
+Rate = Annotated[float, _rate]  # finite and not negative
+Positive = Annotated[float, _positive]
+Fraction = Annotated[float, _fraction]  # above 0 and at most 1
+ProperFraction = Annotated[float, partial(_fraction, one=False)]
+Steps = Annotated[int, partial(checks.whole, most=None)]  # a number of them, from 1
+StepsOrZero = Annotated[int, partial(checks.whole, least=0, most=None)]  # from 0
+Flag = Annotated[bool, checks.truth]
+NotNegative = Annotated[float, partial(_at_least, low=0)]
+Divisor = Annotated[float, partial(_at_least, low=1)]

@@ -6,10 +6,12 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
 from lockstep.schedules import fields
 from lockstep.schedules.base import Schedule
+from lockstep.schedules.fields import Fraction, Positive, Rate, Steps
 
 
 @dataclass(frozen=True)
@@ -23,21 +25,12 @@ class Constant(Schedule):
     kind: ClassVar[str] = "constant"
     formula: ClassVar[str] = "base"
     example: ClassVar[str] = "constant(0.3)"
-    base: float
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
+    settled = 0
+    marks = (10,)
+    base: Rate
 
     def rate(self, step: int) -> float:
         return self.base
-
-    @property
-    def settled(self) -> int:
-        return 0
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        return (10,)
 
 
 @dataclass(frozen=True)
@@ -52,15 +45,10 @@ class MultiFactor(Schedule):
     kind: ClassVar[str] = "multi_factor"
     formula: ClassVar[str] = "base * factor^n, n = number of milestones m with t >= m"
     example: ClassVar[str] = "multi_factor(0.5, milestones=[15, 30], factor=0.5)"
-    base: float
+    base: Rate
     _: KW_ONLY
-    milestones: tuple[int, ...]
-    factor: float
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base")
-        fields.ascending(self, "milestones", low=0)
-        fields.fraction(self, "factor")
+    milestones: Annotated[tuple[int, ...], partial(fields.ascending, low=0)]
+    factor: Fraction
 
     def rate(self, step: int) -> float:
         return self.base * self.factor ** bisect_right(self.milestones, step)
@@ -75,7 +63,25 @@ class MultiFactor(Schedule):
 
 
 @dataclass(frozen=True)
-class Polynomial(Schedule):
+class _ToFinal(Schedule):
+    """What goes from base to final in `steps` steps and stays there."""
+
+    base: Rate
+    _: KW_ONLY
+    final: Rate = 0.0
+    steps: Steps
+
+    @property
+    def settled(self) -> int:
+        return self.steps
+
+    @property
+    def marks(self) -> tuple[int, ...]:
+        return (self.steps,)
+
+
+@dataclass(frozen=True)
+class Polynomial(_ToFinal):
     """From base to final along a power of the time left:
     `final + (base - final) * (1 - t/T)^power` with T = steps, then held at `final`.
 
@@ -86,33 +92,17 @@ class Polynomial(Schedule):
     kind: ClassVar[str] = "polynomial"
     formula: ClassVar[str] = "final + (base - final) * (1 - t/steps)^power, final for t > steps"
     example: ClassVar[str] = "polynomial(0.3, final=0.01, steps=20, power=2.0)"
-    base: float
     _: KW_ONLY
-    final: float = 0.0
-    steps: int
-    power: float = 2.0
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "final")
-        fields.counts(self, "steps")
-        fields.positive(self, "power")
+    power: Positive = 2.0
 
     def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         return self.final + (self.base - self.final) * (1 - step / self.steps) ** self.power
 
-    @property
-    def settled(self) -> int:
-        return self.steps
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        return (self.steps,)
-
 
 @dataclass(frozen=True)
-class Linear(Schedule):
+class Linear(_ToFinal):
     """From base to final in a straight line: `base + (final - base) * t/T` with T = steps, then
     held at `final`. It may rise as well as fall.
 
@@ -123,31 +113,15 @@ class Linear(Schedule):
     kind: ClassVar[str] = "linear"
     formula: ClassVar[str] = "base + (final - base) * t/steps, final for t > steps"
     example: ClassVar[str] = "linear(0.3, final=0.01, steps=20)"
-    base: float
-    _: KW_ONLY
-    final: float = 0.0
-    steps: int
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "final")
-        fields.counts(self, "steps")
 
     def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         return self.base + (self.final - self.base) * (step / self.steps)
 
-    @property
-    def settled(self) -> int:
-        return self.steps
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        return (self.steps,)
-
 
 @dataclass(frozen=True)
-class Cosine(Schedule):
+class Cosine(_ToFinal):
     """From base to final along half a cosine:
     `final + (base - final) * (1 + cos(pi * t/T)) / 2` with T = steps, then held at `final`.
 
@@ -160,28 +134,12 @@ class Cosine(Schedule):
         "final + (base - final) * (1 + cos(pi * t/steps)) / 2, final for t > steps"
     )
     example: ClassVar[str] = "cosine(0.3, final=0.01, steps=20)"
-    base: float
-    _: KW_ONLY
-    final: float = 0.0
-    steps: int
-
-    def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "final")
-        fields.counts(self, "steps")
 
     def rate(self, step: int) -> float:
         if step >= self.steps:
             return self.final
         wave = (1 + math.cos(math.pi * step / self.steps)) / 2
         return self.final + (self.base - self.final) * wave
-
-    @property
-    def settled(self) -> int:
-        return self.steps
-
-    @property
-    def marks(self) -> tuple[int, ...]:
-        return (self.steps,)
 
 
 constant = Constant

@@ -7,10 +7,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
-from typing import ClassVar
+from functools import partial
+from typing import Annotated, ClassVar
 
+from lockstep.checks import one_of
 from lockstep.errors import InputError, unknown
 from lockstep.schedules import fields
+from lockstep.schedules.fields import NotNegative, ProperFraction, Rate, StepsOrZero
 
 SMALLEST_CHANGE = 1e-8  # PyTorch's `eps`: a smaller reduction is not made
 
@@ -77,24 +80,19 @@ class ReduceOnPlateau:
         "lr * factor (not below floor) after more than patience evaluations without improvement"
     )
     example: ClassVar[str] = "plateau(0.3, factor=0.5, patience=3)"
-    base: float
+    base: Rate
     _: KW_ONLY
-    factor: float = 0.1
-    patience: int = 10
-    threshold: float = 1e-4
-    threshold_mode: str = "rel"
-    mode: str = "min"
-    cooldown: int = 0
-    floor: float = 0.0
+    factor: ProperFraction = 0.1
+    patience: StepsOrZero = 10
+    threshold: NotNegative = 1e-4
+    threshold_mode: Annotated[str, partial(one_of, known=("rel", "abs"))] = "rel"
+    mode: Annotated[str, partial(one_of, known=("min", "max"))] = "min"
+    cooldown: StepsOrZero = 0
+    floor: Rate = 0.0
 
     def __post_init__(self) -> None:
-        fields.learning_rates(self, "base", "floor")
+        fields.check(self)
         fields.not_above(self, "floor", "base")
-        fields.fraction(self, "factor", one=False)
-        fields.counts(self, "patience", "cooldown", low=0)
-        fields.choice(self, "threshold_mode", ("rel", "abs"))
-        fields.choice(self, "mode", ("min", "max"))
-        fields.at_least(self, "threshold", 0)
         if self.threshold_mode == "rel" and self.mode == "min" and self.threshold >= 1:
             problem = "asks a metric to fall by all of itself or more"
             remedy = 'Give a fraction below 1, or threshold_mode="abs".'

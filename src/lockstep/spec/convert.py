@@ -89,12 +89,8 @@ def rebase(schedule: Any, lr: float) -> Any:
         return dataclasses.replace(schedule, base=lr)
     if hasattr(schedule, "schedule"):
         return dataclasses.replace(schedule, schedule=rebase(schedule.schedule, lr))
-    raise InputError(
-        "lr",
-        lr,
-        f"does not apply to schedule kind {schedule.kind!r}",
-        "Name the rates in --schedule.",
-    )
+    problem = f"does not apply to schedule kind {schedule.kind!r}"
+    raise InputError("lr", lr, problem, "Name the rates in --schedule.")
 
 
 def flatten(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
@@ -169,14 +165,11 @@ def _part(name: str, value: Any) -> Any:
     hints = typing.get_type_hints(cls)
     known = [item.name for item in dataclasses.fields(cls)]
     for key in table:
+        if not known:
+            problem = f"{kind} has no such field"
+            raise InputError(f"{name}.{key}", table[key], problem, "Leave it out.")
         if key not in known:
-            raise (
-                unknown(f"{name} field (of {kind})", key, known)
-                if known
-                else InputError(
-                    f"{name}.{key}", table[key], f"{kind} has no such field", "Leave it out."
-                )
-            )
+            raise unknown(f"{name} field (of {kind})", key, known)
     return cls(**{k: coerce(f"{name}.{k}", v, hints[k]) for k, v in table.items()})
 
 

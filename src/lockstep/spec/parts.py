@@ -8,9 +8,10 @@ another kind known. `models.add` and `optimizers.add` call it.
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, fields
-from typing import Any, ClassVar, Protocol
+from functools import partial
+from typing import Annotated, Any, ClassVar, Protocol
 
-from lockstep.checks import listed, number, one_of, store, truth, whole
+from lockstep.checks import check_fields, listed, number, one_of, store, truth, whole
 from lockstep.errors import InputError
 from lockstep.extensions import Registry
 
@@ -21,6 +22,22 @@ LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
+
+
+def _width(field: str, value: object) -> int:
+    return whole(field, value, most=WIDEST)
+
+
+def _widths(field: str, value: object) -> tuple[int, ...]:
+    return tuple(_width(field, size) for size in listed(field, value, "[256] or 256,128"))
+
+
+# types of fields, with their checks
+Source = Annotated[str, partial(one_of, known=SOURCES)]
+Order = Annotated[str, partial(one_of, known=ORDERS)]
+Flag = Annotated[bool, truth]
+Count = Annotated[int, whole]
+Width = Annotated[int, _width]
 
 
 class Part(Protocol):
@@ -34,20 +51,19 @@ DataPart = Part
 # --- data ---------------------------------------------------------------------------------------
 
 
+class _Data:
+    def __post_init__(self) -> None:
+        check_fields(self, "data")
+
+
 @dataclass(frozen=True)
-class ExampleData:
+class ExampleData(_Data):
     """What every set of examples has: the first `max_examples` of it are used, in an `order`."""
 
-    source: str = "real"
-    order: str = "shuffled"
-    drop_last: bool = False
-    max_examples: int = 1
-
-    def __post_init__(self) -> None:
-        one_of("data.source", self.source, SOURCES)
-        one_of("data.order", self.order, ORDERS)
-        truth("data.drop_last", self.drop_last)
-        store(self, "max_examples", whole("data.max_examples", self.max_examples))
+    source: Source = "real"
+    order: Order = "shuffled"
+    drop_last: Flag = False
+    max_examples: Count = 1
 
 
 @dataclass(frozen=True)
@@ -55,7 +71,7 @@ class Airfoil(ExampleData):
     """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
 
     kind: ClassVar[str] = "airfoil"
-    max_examples: int = 1500
+    max_examples: Count = 1500
 
 
 @dataclass(frozen=True)
@@ -63,43 +79,37 @@ class FashionMNIST(ExampleData):
     """Images of clothing, 28 x 28, ten classes; or ten generated shapes."""
 
     kind: ClassVar[str] = "fashion-mnist"
-    max_examples: int = 60000
+    max_examples: Count = 60000
 
 
 @dataclass(frozen=True)
-class TimeMachine:
+class TimeMachine(_Data):
     """The Time Machine by characters, cut in windows of `window` steps; or generated sentences."""
 
     kind: ClassVar[str] = "timemachine"
-    source: str = "real"
-    sampling: str = "sequential"
-    window: int = 35
-    max_tokens: int = 10000
-
-    def __post_init__(self) -> None:
-        one_of("data.source", self.source, SOURCES)
-        one_of("data.sampling", self.sampling, SAMPLINGS)
-        store(self, "window", whole("data.window", self.window))
-        store(self, "max_tokens", whole("data.max_tokens", self.max_tokens))
+    source: Source = "real"
+    sampling: Annotated[str, partial(one_of, known=SAMPLINGS)] = "sequential"
+    window: Count = 35
+    max_tokens: Count = 10000
 
 
 @dataclass(frozen=True)
-class OwnData:
+class OwnData(_Data):
     """A person's own arrays; `digest` is theirs, so that another data set is another run."""
 
     kind: ClassVar[str] = "own"
     digest: str = ""
-    loss: str = "squared"
-    order: str = "shuffled"
-    drop_last: bool = False
-
-    def __post_init__(self) -> None:
-        one_of("data.loss", self.loss, LOSSES)
-        one_of("data.order", self.order, ORDERS)
-        truth("data.drop_last", self.drop_last)
+    loss: Annotated[str, partial(one_of, known=LOSSES)] = "squared"
+    order: Order = "shuffled"
+    drop_last: Flag = False
 
 
 # --- models -------------------------------------------------------------------------------------
+
+
+class _Model:
+    def __post_init__(self) -> None:
+        check_fields(self, "model")
 
 
 @dataclass(frozen=True)
@@ -117,50 +127,36 @@ class Softmax:
 
 
 @dataclass(frozen=True)
-class MLP:
+class MLP(_Model):
     """Linear layers with ReLU between them."""
 
     kind: ClassVar[str] = "mlp"
-    hiddens: tuple[int, ...] = (256,)
-
-    def __post_init__(self) -> None:
-        sizes = listed("model.hiddens", self.hiddens, "[256] or 256,128")
-        store(self, "hiddens", tuple(whole("model.hiddens", size, most=WIDEST) for size in sizes))
+    hiddens: Annotated[tuple[int, ...], _widths] = (256,)
 
 
 @dataclass(frozen=True)
-class LeNet:
+class LeNet(_Model):
     """LeNet in the two forms of the chapters: `pooling` max (6 and 16 channels) or avg (20, 50)."""
 
     kind: ClassVar[str] = "lenet"
-    pooling: str = "max"
-
-    def __post_init__(self) -> None:
-        one_of("model.pooling", self.pooling, POOLINGS)
+    pooling: Annotated[str, partial(one_of, known=POOLINGS)] = "max"
 
 
 @dataclass(frozen=True)
-class RNN:
+class RNN(_Model):
     """A recurrent language model with tanh units."""
 
     kind: ClassVar[str] = "rnn"
-    num_hiddens: int = 256
-
-    def __post_init__(self) -> None:
-        store(self, "num_hiddens", whole("model.num_hiddens", self.num_hiddens, most=WIDEST))
+    num_hiddens: Width = 256
 
 
 @dataclass(frozen=True)
-class GRU:
+class GRU(_Model):
     """A gated recurrent language model; `reset` says where the reset gate acts."""
 
     kind: ClassVar[str] = "gru"
-    num_hiddens: int = 256
-    reset: str = "before"
-
-    def __post_init__(self) -> None:
-        store(self, "num_hiddens", whole("model.num_hiddens", self.num_hiddens, most=WIDEST))
-        one_of("model.reset", self.reset, RESETS)
+    num_hiddens: Width = 256
+    reset: Annotated[str, partial(one_of, known=RESETS)] = "before"
 
 
 @dataclass(frozen=True)

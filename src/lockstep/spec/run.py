@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,14 +24,20 @@ MOST_THREADS = 4096
 
 
 def _option(
-    help: str, check: Callable[[str, Any], Any], *, rare: bool = False, added: bool = False
-) -> dict[str, Any]:
-    """What is known of a field: its help on the command line, and the check of its value.
+    help: str,
+    check: Callable[[str, Any], Any],
+    default: Any = MISSING,
+    *,
+    rare: bool = False,
+    added: bool = False,
+) -> Any:
+    """A field with its help on the command line, the check of its value, and its default, if any.
 
     A `rare` option takes no abbreviation from others: `--e 3` stays --epochs. One that was `added`
     after hashes were in use leaves a run's hash as it was, at its default. A new one is both.
     """
-    return {"help": help, "check": check, "rare": rare, "added": added}
+    facts = {"help": help, "check": check, "rare": rare, "added": added}
+    return field(default=default, metadata=facts)
 
 
 def _splits(field: str, value: object) -> tuple[str, ...]:
@@ -48,106 +54,63 @@ class RunSpec:
     every ten seconds, and at the end. `threads` 0 leaves their number to the framework.
     """
 
-    name: str = field(
-        metadata=_option(
-            "of the run, and the beginning of its folder's name", folder_name, rare=True
-        )
+    name: str = _option(
+        "of the run, and the beginning of its folder's name", folder_name, rare=True
     )
-    data: DataPart = field(
-        metadata=_option(
-            "real, or generated on the spot (the field data.source)",
-            partial(part_of, kinds=PARTS["data"]),
-        )
+    data: DataPart = _option(
+        "real, or generated on the spot (the field data.source)",
+        partial(part_of, kinds=PARTS["data"]),
     )
-    model: ModelPart = field(
-        metadata=_option(
-            "its kind: linear, mlp, lenet, gru ...",
-            partial(part_of, kinds=PARTS["model"]),
-            rare=True,
-        )
+    model: ModelPart = _option(
+        "its kind: linear, mlp, lenet, gru ...", partial(part_of, kinds=PARTS["model"]), rare=True
     )
-    optimizer: OptimizerPart = field(
-        metadata=_option(
-            "its kind: sgd, momentum, adam ...", partial(part_of, kinds=PARTS["optimizer"])
-        )
+    optimizer: OptimizerPart = _option(
+        "its kind: sgd, momentum, adam ...", partial(part_of, kinds=PARTS["optimizer"])
     )
-    schedule: Schedule | ReduceOnPlateau = field(
-        metadata=_option(
-            'e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)',
-            partial(part_of, kinds=KINDS),
-        )
+    schedule: Schedule | ReduceOnPlateau = _option(
+        'e.g. "cosine(0.3, steps=20)" (see `lockstep schedule --list`)',
+        partial(part_of, kinds=KINDS),
     )
-    schedule_per: str = field(
-        default="step",
-        metadata=_option("what the schedule counts: step or epoch", partial(one_of, known=UNITS)),
+    schedule_per: str = _option(
+        "what the schedule counts: step or epoch", partial(one_of, known=UNITS), "step"
     )
-    batch_size: int = field(
-        default=32, metadata=_option("examples of an update, on all devices together", whole)
+    batch_size: int = _option("examples of an update, on all devices together", whole, 32)
+    epochs: int = _option("passes over the data", whole, 1)
+    max_steps: int = _option("stop after so many updates; 0: no limit", partial(whole, least=0), 0)
+    seed: int = _option(
+        "of initial weights and batch order", partial(whole, least=0, most=2**63 - 1), 0
     )
-    epochs: int = field(default=1, metadata=_option("passes over the data", whole))
-    max_steps: int = field(
-        default=0,
-        metadata=_option("stop after so many updates; 0: no limit", partial(whole, least=0)),
+    framework: str = _option(
+        "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here",
+        folder_name,
+        "numpy",
     )
-    seed: int = field(
-        default=0,
-        metadata=_option(
-            "of initial weights and batch order", partial(whole, least=0, most=2**63 - 1)
-        ),
+    devices: int = _option("how many share every batch", partial(whole, most=MOST_DEVICES), 1)
+    style: str = _option(
+        "scratch: models written once for all; concise: the framework's own layers",
+        partial(one_of, known=STYLES),
+        "scratch",
     )
-    framework: str = field(
-        default="numpy",
-        metadata=_option(
-            "numpy, torch, jax ... (see `lockstep env list`), or fastest: the fastest here",
-            folder_name,
-        ),
+    precision: str = _option("float32 or float64", partial(one_of, known=PRECISIONS), "float32")
+    fused: bool = _option(
+        "yes or no: whether faster equivalent implementations of a model's parts may be used",
+        truth,
+        True,
+        rare=True,
     )
-    devices: int = field(
-        default=1,
-        metadata=_option("how many share every batch", partial(whole, most=MOST_DEVICES)),
+    evaluate: tuple[str, ...] = _option(
+        "what is measured after epochs: train, test or both", _splits, (), rare=True
     )
-    style: str = field(
-        default="scratch",
-        metadata=_option(
-            "scratch: models written once for all; concise: the framework's own layers",
-            partial(one_of, known=STYLES),
-        ),
+    evaluate_epochs: int = _option("measure after every so many epochs", whole, 1, rare=True)
+    checkpoint_steps: int = _option(
+        "save after every so many updates; 0: by the clock", partial(whole, least=0), 0, rare=True
     )
-    precision: str = field(
-        default="float32",
-        metadata=_option("float32 or float64", partial(one_of, known=PRECISIONS)),
-    )
-    fused: bool = field(
-        default=True,
-        metadata=_option(
-            "yes or no: whether faster equivalent implementations of a model's parts may be used",
-            truth,
-            rare=True,
-        ),
-    )
-    evaluate: tuple[str, ...] = field(
-        default=(),
-        metadata=_option("what is measured after epochs: train, test or both", _splits, rare=True),
-    )
-    evaluate_epochs: int = field(
-        default=1, metadata=_option("measure after every so many epochs", whole, rare=True)
-    )
-    checkpoint_steps: int = field(
-        default=0,
-        metadata=_option(
-            "save after every so many updates; 0: by the clock",
-            partial(whole, least=0),
-            rare=True,
-        ),
-    )
-    threads: int = field(
-        default=0,
-        metadata=_option(
-            "each process computes with; 0: as many as the framework takes",
-            partial(whole, least=0, most=MOST_THREADS),
-            rare=True,
-            added=True,
-        ),
+    threads: int = _option(
+        "each process computes with; 0: as many as the framework takes",
+        partial(whole, least=0, most=MOST_THREADS),
+        0,
+        rare=True,
+        added=True,
     )
 
     def __post_init__(self) -> None:

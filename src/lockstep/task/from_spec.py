@@ -61,9 +61,8 @@ def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
 
 def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
     if own is None:
-        raise InputError(
-            "data.kind", "own", "needs the arrays themselves", "Give them: ls.train(run, mine)."
-        )
+        remedy = "Give them: ls.train(run, mine)."
+        raise InputError("data.kind", "own", "needs the arrays themselves", remedy)
     rows = len(own.splits["train"]["x"])
     return Task(
         splits={name: _held(arrays) for name, arrays in own.splits.items()},

@@ -58,24 +58,18 @@ def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> No
     if mine is None or not isinstance(spec.data, OwnData):
         return
     if mine.digest != spec.data.digest:
-        raise InputError(
-            "data.digest",
-            spec.data.digest,
-            f"is of other arrays or weights than those given ({mine.digest})",
-            "Give the task that the run was made from: mine.run(...).",
-        )
+        problem = f"is of other arrays or weights than those given ({mine.digest})"
+        remedy = "Give the task that the run was made from: mine.run(...)."
+        raise InputError("data.digest", spec.data.digest, problem, remedy)
     recorded = spec.model.structure if isinstance(spec.model, OwnModel) else ""
     found = digest_of(mine.structure)
     if recorded and recorded != found:  # runs of version 0.1 did not record it
         file = folder / STRUCTURE if folder else None
         there = file.read_text().splitlines() if file and file.is_file() else []
         named = f": {first_difference(there, mine.structure)}" if there else f" ({found})"
-        raise InputError(
-            "model.structure",
-            recorded,
-            f"is of another model than the one given{named}",
-            "Give the model that the run was made from, or train a new run.",
-        )
+        problem = f"is of another model than the one given{named}"
+        remedy = "Give the model that the run was made from, or train a new run."
+        raise InputError("model.structure", recorded, problem, remedy)
 
 
 def _function(reference: str) -> Callable[..., Any]:

@@ -109,20 +109,13 @@ def _require_same(given: Arrays, own: Arrays) -> None:
     for name in dict.fromkeys([*own, *given]):
         there, here = (arrays[name].shape if name in arrays else None for arrays in (given, own))
         if there != here:
-            raise InputError(
-                f"weight {name}",
-                there or "missing",
-                f"the model has {here or 'none of that name'}",
-                "Start from the weights of the same model.",
-            )
+            problem = f"the model has {here or 'none of that name'}"
+            remedy = "Start from the weights of the same model."
+            raise InputError(f"weight {name}", there or "missing", problem, remedy)
 
 
 def _require_same_batch(given: Arrays, own: Arrays, batch_size: int) -> None:
     for name, value in given.items():
         if value.shape != own[name].shape:
-            raise InputError(
-                "batch_size",
-                batch_size,
-                f"the state carried so far is that of {len(value)} sequences",
-                f"Give {len(value)}.",
-            )
+            problem = f"the state carried so far is that of {len(value)} sequences"
+            raise InputError("batch_size", batch_size, problem, f"Give {len(value)}.")

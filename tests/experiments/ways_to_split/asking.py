@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from lockstep.data import ExamplePlan, fashion_mnist
+from lockstep.experiments.ways_to_split.findings import Results
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LR, Question
-from lockstep.experiments.ways_to_split.results import Results
 from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.models.losses import cross_entropy
 from lockstep.ops import Arrays

@@ -11,8 +11,8 @@ from matplotlib.patches import Rectangle
 
 from lockstep.data.examples import Origin
 from lockstep.experiments import ways_to_split
+from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, Question
-from lockstep.experiments.ways_to_split.results import DeviceFacts, Results, WayFacts, Work
 
 
 def way(name: str, milliseconds: float, sent: list[int]) -> WayFacts:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from lockstep.experiments.ways_to_split.division import layer_shapes, weight_parts
+from lockstep.experiments.ways_to_split.findings import bubble, bubble_of_stages
 from lockstep.experiments.ways_to_split.holdings import stages
 from lockstep.experiments.ways_to_split.question import BLOCK, num_updates, turns
-from lockstep.experiments.ways_to_split.results import bubble, bubble_of_stages
 from lockstep.models.lenet import lenet
 
 

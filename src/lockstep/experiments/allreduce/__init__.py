@@ -18,13 +18,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.measuring import Measurement, Results, run
 from lockstep.experiments.allreduce.question import Question
 from lockstep.report.figures import FONT, INK, MUTED, SERIES, legend, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds
-from lockstep.report.tables import filled, heading
+from lockstep.report.tables import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +43,7 @@ def tables(results: Results) -> Iterator[RenderableType]:
     for size in asked.sizes:
         for devices in asked.devices:
             rows = [row for row in results.rows if (row.size, row.devices) == (size, devices)]
-            yield heading(f"\n{format_size(size)} over {devices} devices")
+            yield Text(f"\n{format_size(size)} over {devices} devices", "bold")
             yield filled(COLUMNS, [_cells(row, rows[0]) for row in rows], left=COLUMNS[:1])
     yield f"\ntimes are medians of {asked.repeats}; speed-up: over {_words(asked.algorithms[0])}"
     for devices, link in results.links.items():
@@ -72,13 +74,12 @@ def _words(algorithm: str) -> str:
 
 
 def to_dict(results: Results) -> dict[str, Any]:
-    rows = []
-    for row in results.rows:
-        low, high = row.spread
-        rows.append({**asdict(row), "median": row.median, "low": low, "high": high})
     return {
         "bench": asdict(results.question),
-        "rows": rows,
+        "rows": [
+            {**asdict(row), "median": row.median, "low": row.spread[0], "high": row.spread[1]}
+            for row in results.rows
+        ],
         "links": {str(devices): asdict(link) for devices, link in results.links.items()},
     }
 
@@ -110,8 +111,8 @@ def draw_times(axes: Axes, rows: Sequence[Measurement]) -> None:
         axes.plot([low, high], [place, place], color=INK, linewidth=1.4)
     predicted = [(1e3 * r.predicted, i) for i, r in enumerate(rows) if r.predicted is not None]
     if predicted:
-        marks = {"marker": "D", "markersize": 5, "color": INK, "markerfacecolor": "none"}
-        axes.plot(*zip(*predicted, strict=True), linestyle="none", label="predicted", **marks)  # type: ignore[arg-type]
+        points = zip(*predicted, strict=True)
+        axes.plot(*points, "D", ms=5, color=INK, markerfacecolor="none", label="predicted")
         legend(axes, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # beside the title
     axes.set_yticks(range(len(rows)), [_words(row.algorithm) for row in rows])
     axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)

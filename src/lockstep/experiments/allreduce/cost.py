@@ -9,18 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import NamedTuple
 
 from lockstep.errors import InputError
-from lockstep.experiments.allreduce.transfers import (
-    Plan,
-    Round,
-    Transfer,
-    count_received,
-    count_sent,
-    make_plan,
-)
+from lockstep.experiments.allreduce.transfers import Plan, Round, Transfer, count_moved, make_plan
 
 NUM_ROUNDS = 8  # of a probe
 ITEMSIZE = 4
@@ -101,19 +95,14 @@ def load_seconds(load: Load, itemsize: int, link: Link, hosts: Hosts) -> float:
 
 
 def _load(plan: Plan, part: Round, per_host: int) -> Load:
-    device = _busiest(plan.num_devices, part)
     crossing = [
         Transfer(t.source // per_host, t.target // per_host, t.start, t.stop, t.adds)
         for t in part
         if t.source // per_host != t.target // per_host
     ]
-    added = count_received(plan.num_devices, (t for t in part if t.adds))
-    total = sum(t.length for t in part)
-    return Load(device, _busiest(plan.num_devices, crossing), total, max(added))
-
-
-def _busiest(count: int, transfers: Sequence[Transfer]) -> int:
-    return max(*count_sent(count, transfers), *count_received(count, transfers))
+    device, host = (max(map(max, count_moved(plan.num_devices, ts))) for ts in (part, crossing))
+    _, added = count_moved(plan.num_devices, (t for t in part if t.adds))
+    return Load(device, host, sum(t.length for t in part), max(added))
 
 
 # --- measuring a link -----------------------------------------------------------------------------
@@ -128,18 +117,14 @@ class Probe:
 
 
 def ping_pong(num_devices: int, length: int, adds: bool = False) -> Plan:
-    """The whole buffer from device 0 to 1 and back, while the others wait.
+    """The whole buffer from device 0 to 1 and back, while the others wait; added to what is there,
+    or in its place.
 
     >>> ping_pong(3, 5).sent
     (20, 20, 0)
     """
     ways = [(turn % 2, 1 - turn % 2) for turn in range(NUM_ROUNDS if num_devices > 1 else 0)]
     return make_plan(num_devices, length, [[Transfer(*way, 0, length, adds)] for way in ways])
-
-
-def adding_ping_pong(num_devices: int, length: int) -> Plan:
-    """The same, added to what is there."""
-    return ping_pong(num_devices, length, adds=True)
 
 
 def exchange(num_devices: int, length: int) -> Plan:
@@ -158,7 +143,7 @@ def exchange(num_devices: int, length: int) -> Plan:
 PROBES: dict[str, Probe] = {
     "latency": Probe(ping_pong, 1),
     "bandwidth": Probe(ping_pong, LARGE),
-    "adding": Probe(adding_ping_pong, LARGE),
+    "adding": Probe(partial(ping_pong, adds=True), LARGE),
     "shared": Probe(exchange, LARGE),
 }
 
@@ -183,4 +168,4 @@ def fit(num_devices: int, seconds: Mapping[str, Sequence[float]]) -> Link:
 
 
 def _rate(num_bytes: float, seconds: float) -> float:
-    return float(f"{num_bytes / seconds:.4g}") if seconds > 0 else float("inf")
+    return float(f"{num_bytes / seconds:.4g}") if seconds > 0 else math.inf

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import Any
 
@@ -49,10 +50,7 @@ def execute(plan: Plan, buffers: Sequence[Any], each: Each = map) -> Traffic:
     """
     check_buffers(plan, buffers)
     sent, received = [0] * plan.num_devices, [0] * plan.num_devices
-
-    def take(arrival: Arrival) -> int:
-        return receive(arrival, buffers)
-
+    take = partial(receive, buffers=buffers)
     for part in plan.rounds:
         incoming = arrivals(part)
         for arrival, num_bytes in zip(incoming, each(take, incoming), strict=True):

@@ -1,8 +1,8 @@
 """What an allreduce moves: a plan of rounds, each a set of transfers that happen at the same time.
 
-A plan says everything that there is to say about an algorithm: executing it (local.py,
-processes.py) sums buffers, counting it gives bytes and rounds, and weighing it (cost.py) gives the
-time it should take. Nothing here moves anything.
+A plan says everything that there is to say about an algorithm: executing it (local_plans.py,
+process_plans.py) sums buffers, counting it gives bytes and rounds, and weighing it (cost.py) gives
+the time it should take. Nothing here moves anything.
 
 Within a round
 - a device sends what it had when the round began, and writes nothing that it sends, so that a
@@ -76,12 +76,12 @@ class Plan:
     @property
     def sent(self) -> tuple[int, ...]:
         """Elements that each device sends."""
-        return count_sent(self.num_devices, (t for part in self.rounds for t in part))
+        return count_moved(self.num_devices, (t for part in self.rounds for t in part))[0]
 
     @property
     def received(self) -> tuple[int, ...]:
         """Elements that each device receives."""
-        return count_received(self.num_devices, (t for part in self.rounds for t in part))
+        return count_moved(self.num_devices, (t for part in self.rounds for t in part))[1]
 
 
 def make_plan(num_devices: int, length: int, rounds: Iterable[Iterable[Transfer]]) -> Plan:
@@ -93,20 +93,13 @@ def make_plan(num_devices: int, length: int, rounds: Iterable[Iterable[Transfer]
     return Plan(num_devices, length, tuple(part for part in full if part))
 
 
-def count_sent(num_devices: int, transfers: Iterable[Transfer]) -> tuple[int, ...]:
-    """Elements that each device sends in these transfers."""
-    counts = [0] * num_devices
+def count_moved(count: int, transfers: Iterable[Transfer]) -> tuple[tuple[int, ...], ...]:
+    """Elements that each of `count` devices sends, and receives, in these transfers."""
+    sent, received = [0] * count, [0] * count
     for transfer in transfers:
-        counts[transfer.source] += transfer.length
-    return tuple(counts)
-
-
-def count_received(num_devices: int, transfers: Iterable[Transfer]) -> tuple[int, ...]:
-    """Elements that each device receives in these transfers."""
-    counts = [0] * num_devices
-    for transfer in transfers:
-        counts[transfer.target] += transfer.length
-    return tuple(counts)
+        sent[transfer.source] += transfer.length
+        received[transfer.target] += transfer.length
+    return tuple(sent), tuple(received)
 
 
 def arrivals(part: Round) -> tuple[Arrival, ...]:

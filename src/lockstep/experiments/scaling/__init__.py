@@ -18,6 +18,8 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from rich.text import Text
+
 from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.scaling.architectures import LAYERS
@@ -28,7 +30,7 @@ from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, fill_bucke
 from lockstep.experiments.scaling.question import Question
 from lockstep.report.figures import FONT, INK, SERIES, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds, percent
-from lockstep.report.tables import filled, heading, table, warning
+from lockstep.report.tables import filled, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +46,7 @@ def tables(forecast: Forecast) -> Iterator[RenderableType]:
     """What was measured, a table for each scaling, and how to read them."""
     profile = forecast.profile
     size = profile.batch_size
-    yield heading(f"{profile.name}, {forecast.source}")
+    yield Text(f"{profile.name}, {forecast.source}", "bold")
     yield (
         f"gradient {format_size(profile.size)} in {len(profile.pieces)} arrays; one device: "
         f"{milliseconds(profile.seconds[size])} for a step of {size}, "
@@ -54,15 +56,15 @@ def tables(forecast: Forecast) -> Iterator[RenderableType]:
         batch = (
             f"{size} examples on each device" if scaling == "weak" else f"{size} examples in all"
         )
-        yield heading(f"\n{scaling} scaling: {batch}")
+        yield Text(f"\n{scaling} scaling: {batch}", "bold")
         yield forecast_table([row for row in forecast.rows if row.scaling == scaling])
     yield from _facts(forecast)
     if forecast.checks:
-        yield heading("\nchecked on this machine")
+        yield Text("\nchecked on this machine", "bold")
         yield check_table(forecast.checks)
         for devices, network in forecast.here.items():
             yield f"with the link measured here, {devices} devices: {_link(network)}"
-    yield from map(warning, forecast.notes)
+    yield from (Text(note, "yellow") for note in forecast.notes)
 
 
 def _facts(forecast: Forecast) -> Iterator[str]:
@@ -163,21 +165,15 @@ def draw_efficiency(axes: Axes, rows: Sequence[Row], checks: Sequence[Check]) ->
         chosen = [row for row in rows if row.algorithm == name]
         counts = [row.devices for row in chosen]
         place = list(ALGORITHMS).index(name)
-        line = {"color": SERIES[place % len(SERIES)]}
-        marks = {
-            "marker": MARKERS[place % len(MARKERS)],
-            "markersize": 6,
-            "markerfacecolor": "none",
-        }
-        during = [100 * row.efficiency(DURING) for row in chosen]
-        after = [100 * row.efficiency(AFTER) for row in chosen]
-        axes.plot(counts, during, label=name.replace("_", " "), **line, **marks)  # type: ignore[arg-type]
-        axes.plot(counts, after, linestyle=":", linewidth=1.2, **line)  # type: ignore[arg-type]
+        hue, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
+        during, after = ([100 * row.efficiency(way) for row in chosen] for way in (DURING, AFTER))
+        label = name.replace("_", " ")
+        axes.plot(counts, during, color=hue, marker=marker, ms=6, mfc="none", label=label)
+        axes.plot(counts, after, linestyle=":", linewidth=1.2, color=hue)
     axes.plot([], [], color=INK, linestyle=":", linewidth=1.2, label="without overlap")
     if checks:
         points = [(check.devices, 100 * check.efficiency) for check in checks]
-        cross = {"marker": "x", "markersize": 8, "color": INK, "linestyle": "none"}
-        axes.plot(*zip(*points, strict=True), label="measured here", **cross)  # type: ignore[arg-type]
+        axes.plot(*zip(*points, strict=True), "x", ms=8, color=INK, label="measured here")
     counts = list(dict.fromkeys(row.devices for row in rows))
     axes.set_xscale("log", base=2)
     axes.set_xticks(counts, [f"{count:,}" for count in counts])

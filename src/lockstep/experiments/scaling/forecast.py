@@ -59,10 +59,8 @@ def _row_values(row: Row) -> dict[str, Any]:
 
 
 def _check_values(check: Check) -> dict[str, Any]:
-    predicted = {way.name: seconds for way, seconds in check.predicted.items()}
-    return {**asdict(replace(check, predicted={})), "efficiency": check.efficiency} | {
-        "predicted": predicted
-    }
+    values = {**asdict(replace(check, predicted={})), "efficiency": check.efficiency}
+    return values | {"predicted": {way.name: s for way, s in check.predicted.items()}}
 
 
 # --- where its times are from ---------------------------------------------------------------------

@@ -7,6 +7,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -101,13 +103,11 @@ def check_here(
     jobs = [Job(spec, b), Job(spec, share), Job(several, devices * b), Job(several, b)]
     single, shared, *measured = measure(jobs)
     fresh = replace(profile, seconds={share: shared, b: single})
-    checks = []
-    for row, job, found in zip(
-        estimate(fresh, [devices], ["ring"], network), jobs[2:], measured, strict=True
-    ):
-        total, predicted = job.batch_size, dict(row.steps)
-        checks.append(Check(row.scaling, devices, total, found, predicted, single, row.compute))
-    return checks
+    rows = estimate(fresh, [devices], ["ring"], network)
+    return [
+        Check(row.scaling, devices, job.batch_size, found, dict(row.steps), single, row.compute)
+        for row, job, found in zip(rows, jobs[2:], measured, strict=True)
+    ]
 
 
 def _times(job: Job, num_steps: int, event_steps: int, timer: Timer) -> Sequence[float]:
@@ -176,25 +176,14 @@ def check_devices(
     networks = {count: Network(link, bucket=bucket) for count, link in links.items()}
     report("the link of this machine")
 
-    def measure(jobs: Sequence[Job]) -> list[float]:
-        return measure_steps(jobs, _timer([]), seconds, report)
-
-    checks = [
-        check
-        for count in counts
-        for check in check_here(spec, profile, count, networks[count], measure)
-    ]
-    return checks, networks
-
-
-def train_once(spec: RunSpec, event_steps: int) -> Result:
-    """A run that leaves no folder."""
-    return train(spec, event_steps=event_steps)
+    measure = partial(measure_steps, timer=_timer([]), seconds=seconds, report=report)
+    checks = [check_here(spec, profile, k, network, measure) for k, network in networks.items()]
+    return list(chain.from_iterable(checks)), networks
 
 
 def _timer(results: list[Result]) -> Timer:
     def timer(spec: RunSpec, event_steps: int) -> list[float]:
-        result = train_once(spec, event_steps)
+        result = train(spec, event_steps=event_steps)  # leaves no folder
         results.append(result)
         return [1 / rate for rate in result.history.step_rates()]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from lockstep.errors import InputError
 from lockstep.experiments.allreduce.cost import Hosts, Link
@@ -127,43 +128,33 @@ def estimate(
     >>> [round(row.efficiency(DURING), 3) for row in rows]
     [0.75, 0.6]
     """
-    rows = []
-    for scaling in scalings:
-        for count in devices:
-            size = profile.batch_size if scaling == "weak" else shard(profile.batch_size, count)
-            for name in algorithms:
-                rows.append(_row(profile, scaling, count, size, name, network, ways))
-    return rows
+    cases = product(scalings, devices, algorithms)
+    return [_row(profile, network, ways, *case) for case in cases]
 
 
 def _row(
     profile: Profile,
-    scaling: str,
-    devices: int,
-    batch_size: int,
-    algorithm: str,
     network: Network,
     ways: Sequence[Way],
+    scaling: str,
+    devices: int,
+    algorithm: str,
 ) -> Row:
     def cost(length: int) -> float:
         return exchange_seconds(
             algorithm, devices, length, profile.itemsize, network.link, network.hosts
         )
 
+    whole = profile.batch_size
+    batch_size = whole if scaling == "weak" else shard(whole, devices)
     compute = profile.seconds[batch_size]
     buckets = fill_buckets(profile.pieces, network.bucket // profile.itemsize)
-    steps = {
-        way: compute
-        + exposed(
-            buckets if way.bucketed else profile.pieces,
-            compute * profile.backward,
-            cost,
-            way.overlapped,
-        )
-        for way in ways
-    }
+    backward, steps = compute * profile.backward, {}
+    for way in ways:
+        pieces = buckets if way.bucketed else profile.pieces
+        steps[way] = compute + exposed(pieces, backward, cost, way.overlapped)
     exchange = sum(cost(bucket.length) for bucket in buckets)
-    single = profile.seconds[profile.batch_size]
+    single = profile.seconds[whole]
     return Row(scaling, devices, algorithm, batch_size, compute, exchange, steps, single)
 
 

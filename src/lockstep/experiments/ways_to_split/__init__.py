@@ -8,7 +8,7 @@ the gradients of one device; the experiment compares these, and counts the bytes
 - by layers: every device has some of the layers; micro-batches follow each other through them
 
 `question` has the options, `division` and `holdings` say what each device has, `ways/` does it in
-one process per device, `measuring` starts them, `results` is what was found.
+one process per device, `measuring` starts them, `findings` is what was found.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from rich.text import Text
+
 from lockstep.experiments import Experiment
+from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, num_updates
-from lockstep.experiments.ways_to_split.results import DeviceFacts, Results, WayFacts, Work
 from lockstep.report.figures import FONT, INK, MUTED, PAPER, SERIES, new_figure, style
 from lockstep.report.quantities import deviation, format_size, milliseconds
-from lockstep.report.tables import filled, heading
+from lockstep.report.tables import filled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,8 +43,8 @@ HEIGHT = 0.7  # of the bars of one way
 
 def tables(results: Results) -> Iterator[RenderableType]:
     """A row for each way, one for each of its devices, and how to read them."""
-    yield heading(results.title)
-    one = results.one_device
+    yield Text(results.title, "bold")
+    one = results[ONE]
     yield filled(COLUMNS, [_cells(way, one) for way in results.ways], left=COLUMNS[:1])
     yield ""
     rows = [row for way in results.ways for row in _device_rows(way)]
@@ -95,10 +97,10 @@ def _device_rows(way: WayFacts) -> Iterator[list[str]]:
 def to_dict(results: Results) -> dict[str, Any]:
     ways = []
     for way in results.ways:
-        values = asdict(way)
-        del values["gradient"]  # 61,706 numbers
         low, high = way.spread
-        ways.append({**values, "median": way.median, "low": low, "high": high, "idle": way.idle})
+        found = {"median": way.median, "low": low, "high": high, "idle": way.idle}
+        ways.append({**asdict(way), **found})
+        del ways[-1]["gradient"]  # 61,706 numbers
     return {
         "question": asdict(results.question),
         "data": asdict(results.origin),
@@ -115,20 +117,18 @@ def figure(results: Results) -> Figure:
     """Time and bytes of every way beside each other; below, a step of the pipeline."""
     asked = results.question
     ways, rows = results.ways, 2 if results.timeline else 1
-    height = 1.5 + 0.2 * len(ways) * (1 + asked.devices) + (rows - 1) * (1.2 + 0.4 * asked.devices)
-    made = new_figure(11, height, results.title)
-    top = 1.0 + 0.2 * len(ways) * (1 + asked.devices)
-    grid = made.add_gridspec(rows, 3, height_ratios=[top, 1.0 + 0.4 * asked.devices][:rows])
+    top, below = 1.0 + 0.2 * len(ways) * (1 + asked.devices), 1.0 + 0.4 * asked.devices
+    made = new_figure(11, 0.5 + top + (rows - 1) * (0.2 + below), results.title)
+    grid = made.add_gridspec(rows, 3, height_ratios=[top, below][:rows])
     time, sent, held = (made.add_subplot(grid[0, column]) for column in range(3))
     draw_times(time, ways)
     draw_bytes(sent, ways, "sent by each device in a step", lambda device: device.sent)
     itemsize = 8 if asked.precision == "float64" else 4
-    draw_bytes(
-        held,
-        ways,
-        "weights and activations held",
-        lambda device: device.activations + itemsize * device.parameters,
-    )
+
+    def held_by(device: DeviceFacts) -> int:
+        return device.activations + itemsize * device.parameters
+
+    draw_bytes(held, ways, "weights and activations held", held_by)
     for axes in (sent, held):
         axes.set_yticklabels([])
     if results.timeline:

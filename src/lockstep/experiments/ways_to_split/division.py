@@ -13,8 +13,8 @@ Gathering a convolution's outputs costs less than summing the next one's, which 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise, starmap
 from math import prod
 
 from lockstep.models.layers import Block, Convolution, Sequential
@@ -99,11 +99,7 @@ def divide(model: Sequential, num_devices: int) -> tuple[Divided, ...]:
     [('conv2', 'outputs', 'gather', ''), ('fc1', 'inputs', '', 'scatter'), \
 ('fc2', 'inputs', '', 'sum')]
     """
-    return tuple(_divided(model, num_devices))
-
-
-def _divided(model: Sequential, num_devices: int) -> Iterator[Divided]:
-    shapes, ways = layer_shapes(model), BY[len(model.blocks)]
+    found, shapes, ways = [], layer_shapes(model), BY[len(model.blocks)]
     for i, (shape, by) in enumerate(zip(shapes, ways, strict=True)):
         earlier = ways[i - 1] if i else ""
         before = after = ""
@@ -113,7 +109,8 @@ def _divided(model: Sequential, num_devices: int) -> Iterator[Divided]:
             units = shapes[i - 1].outputs[0]
         if by == "inputs":
             after = "scatter" if i + 1 < len(ways) and ways[i + 1] == "inputs" else "sum"
-        yield Divided(shape.layer, by, before, after, shard_sizes(units, num_devices))
+        found.append(Divided(shape.layer, by, before, after, shard_sizes(units, num_devices)))
+    return tuple(found)
 
 
 def weight_parts(model: Sequential, num_devices: int) -> dict[str, Part]:
@@ -132,7 +129,8 @@ def weight_parts(model: Sequential, num_devices: int) -> dict[str, Part]:
     for i, (shape, by) in enumerate(zip(shapes, BY[len(model.blocks)], strict=True)):
         if by == "outputs":
             slices = shard_slices(shape.outputs[0], num_devices)
-            found[f"{shape.name}_w"] = Part(_output_axis(shape.layer), slices)
+            axis = 0 if isinstance(shape.layer.layer, Convolution) else 1
+            found[f"{shape.name}_w"] = Part(axis, slices)
             found[f"{shape.name}_b"] = Part(0, slices)
         else:
             found[f"{shape.name}_w"] = Part(0, _row_slices(shapes[i - 1], num_devices))
@@ -146,9 +144,8 @@ def whole_on(rank: int, length: int, num_devices: int) -> Part:
     >>> whole_on(1, 5, 2).slices
     (slice(0, 0, None), slice(0, 5, None))
     """
-    ends = [(0, 0) if i < rank else (0, length) if i == rank else (length,) * 2
-            for i in range(num_devices)]  # fmt: skip
-    return Part(0, tuple(slice(start, stop) for start, stop in ends))
+    ends = [0] * (rank + 1) + [length] * (num_devices - rank)
+    return Part(0, tuple(starmap(slice, pairwise(ends))))
 
 
 def most_parts(model: Sequential) -> tuple[str, int]:
@@ -162,10 +159,6 @@ def most_parts(model: Sequential) -> tuple[str, int]:
     divided = {s.name: s.outputs[0] for s, by in zip(shapes, ways, strict=True) if by == "outputs"}
     name = min(divided, key=lambda layer: divided[layer])
     return name, divided[name]
-
-
-def _output_axis(layer: Block) -> int:
-    return 0 if isinstance(layer.layer, Convolution) else 1
 
 
 def _row_slices(earlier: LayerShape, num_devices: int) -> tuple[slice, ...]:

@@ -12,22 +12,14 @@ import numpy as np
 from lockstep.data import ExamplePlan, Examples, fashion_mnist
 from lockstep.errors import InputError, LockstepError, MissingError
 from lockstep.experiments import Progress, no_progress
-from lockstep.experiments.ways_to_split import holdings
+from lockstep.experiments.ways_to_split import findings, holdings
+from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.question import (
     LAYERS,
     ONE,
     Question,
     file_name,
     num_updates,
-)
-from lockstep.experiments.ways_to_split.results import (
-    DeviceFacts,
-    Results,
-    WayFacts,
-    Work,
-    largest_deviation,
-    path_deviation,
-    per_step,
 )
 from lockstep.frameworks import environments
 from lockstep.ops import Arrays
@@ -68,24 +60,20 @@ def _ways(question: Question) -> tuple[str, ...]:
 
 
 def load_examples(question: Question) -> Examples:
-    """Fashion-MNIST if it is here or asked for, else generated images; the origin says which."""
-    examples = _real(question) or fashion_mnist.generate(seed=question.seed)[0]
+    """Fashion-MNIST if it is here or asked for, only then from elsewhere; else generated images.
+    The origin says which."""
+    examples = None
+    if question.data != "generated":
+        try:
+            examples = fashion_mnist.load(remote=question.data == "real")[0]
+        except MissingError:
+            if question.data == "real":
+                raise
+    examples = examples or fashion_mnist.generate(seed=question.seed)[0]
     if question.batch_size > len(examples):
         problem = f"there are {len(examples):,} images"
         raise InputError("batch_size", question.batch_size, problem, "Give a smaller one.")
     return examples
-
-
-def _real(question: Question) -> Examples | None:
-    """Fashion-MNIST, from elsewhere only if it was asked for; None if it is not wanted or here."""
-    if question.data == "generated":
-        return None
-    try:
-        return fashion_mnist.load(remote=question.data == "real")[0]
-    except MissingError:
-        if question.data == "real":
-            raise
-        return None
 
 
 def _write_start(path: Path, question: Question, examples: Examples) -> None:
@@ -115,15 +103,10 @@ def _receive(question: Question, folder: Path, python: str, progress: Progress) 
         "steps": question.steps,
         "ways": list(_ways(question)),
     }
+    names = [f"rank {rank} of {question.devices}" for rank in range(question.devices)]
     commands = [
-        Command(
-            f"rank {rank} of {question.devices}",
-            python,
-            MODULE,
-            {"rank": rank, **job},
-            variables=KEEP_MEMORY,
-        )
-        for rank in range(question.devices)
+        Command(name, python, MODULE, {"rank": rank, **job}, variables=KEEP_MEMORY)
+        for rank, name in enumerate(names)
     ]
     received: Messages = defaultdict(list)
     done, total = 0, len(_ways(question)) * num_updates(question.steps)
@@ -147,20 +130,29 @@ def _facts(
 ) -> WayFacts:
     ranks = _ranks(question, way)
     messages = [message for message in messages if message["rank"] in ranks]
-    steps = {what: per_step(messages, question.steps, what) for what in ("seconds", "loss")}
-    if any(len(row) != len(ranks) for row in steps["seconds"]):
+    seconds, losses = (_per_step(messages, question.steps, what) for what in ("seconds", "loss"))
+    if any(len(row) != len(ranks) for row in seconds):
         raise LockstepError(f"way = {way!r}: not every device reported every step.")
     found = {what: _parts(folder, what, way, question) for what in KINDS}
     first, last = (reference[what] for what in KINDS)
     return WayFacts(
         way,
-        tuple(max(row) for row in steps["seconds"]),
-        tuple(sum(row) for row in steps["loss"]),
+        tuple(map(max, seconds)),
+        tuple(map(sum, losses)),
         tuple(_device(question, way, rank, messages) for rank in ranks),
-        max(largest_deviation(gradient, first) for gradient in found["gradient"]),
-        max(path_deviation(weights, last) for weights in found["weights"]),
+        max(findings.largest_deviation(gradient, first) for gradient in found["gradient"]),
+        max(findings.path_deviation(weights, last) for weights in found["weights"]),
         found["gradient"][0],
     )
+
+
+def _per_step(messages: list[Message], steps: int, what: str) -> list[list[Any]]:
+    """What every device reported of each step, the devices in order: [step][device]."""
+    found: list[list[Any]] = [[] for _ in range(steps)]
+    for message in sorted(messages, key=lambda m: int(m["rank"])):
+        if message["repeat"] >= 0:
+            found[message["repeat"]].append(message[what])
+    return found
 
 
 def _ranks(question: Question, way: str) -> range:

@@ -10,16 +10,8 @@ from typing import NamedTuple
 import torch
 
 from lockstep.experiments.ways_to_split.holdings import stages
-from lockstep.experiments.ways_to_split.ways.way import (
-    Gradient,
-    Tensor,
-    Tensors,
-    apply_layer,
-    as_inputs,
-    nothing,
-    own_weights,
-    share_of_loss,
-)
+from lockstep.experiments.ways_to_split.ways import way
+from lockstep.experiments.ways_to_split.ways.way import Gradient, Tensor, Tensors
 from lockstep.experiments.ways_to_split.ways.wire import Message, Wire
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.layers import Sequential
@@ -47,7 +39,7 @@ class ByLayers:
         self._input_shape = () if self._first else every[wire.rank - 1][-1].outputs
         self._output_shape = every[wire.rank][-1].outputs
         names = [f"{layer.name}_{part}" for layer in self._layers for part in ("w", "b")]
-        self.weights = own_weights(ops, {name: arrays[name] for name in names})
+        self.weights = way.own_weights(ops, {name: arrays[name] for name in names})
         self.work: list[tuple[str, int, float, float]] = []  # pass, micro-batch, begin, end
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
@@ -72,7 +64,7 @@ class ByLayers:
         for message in leaving:
             self._wire.wait(message)
         losses = [one.outputs.detach() for one in passed] if self._last else []
-        return Gradient(sum(losses, start=nothing(self._ops)), total)
+        return Gradient(sum(losses, start=self._ops.zeros(())), total)
 
     def _receive(
         self, cuts: tuple[slice, ...], shape: tuple[int, ...], towards: int
@@ -82,11 +74,11 @@ class ByLayers:
 
     def _forward(self, index: int, x: Tensor, labels: Tensor, batch_size: int) -> Passed:
         begin = time.perf_counter()
-        h = as_inputs(self._ops, x) if self._first else x
+        h = way.as_inputs(self._ops, x) if self._first else x
         for layer in self._layers:
-            h = apply_layer(self._ops, layer, h, self.weights)
+            h = way.apply_layer(self._ops, layer, h, self.weights)
         if self._last:
-            h = share_of_loss(self._ops, h, labels, batch_size)
+            h = way.share_of_loss(self._ops, h, labels, batch_size)
         self.work.append(("forward", index, begin, time.perf_counter()))
         return Passed(x, h)
 

@@ -26,14 +26,7 @@ from lockstep.experiments.ways_to_split.question import (
     turns,
 )
 from lockstep.experiments.ways_to_split.ways.by_layers import ByLayers
-from lockstep.experiments.ways_to_split.ways.way import (
-    ByData,
-    OneDevice,
-    Tensor,
-    Tensors,
-    Way,
-    update,
-)
+from lockstep.experiments.ways_to_split.ways.way import ByData, OneDevice, Tensor, Tensors, Way
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.experiments.ways_to_split.ways.within_layers import WithinLayers
 from lockstep.frameworks.torch.ops import TorchOps
@@ -76,11 +69,13 @@ def _way(name: str, job: dict[str, Any], wire: Wire, arrays: Arrays) -> Way:
 
 
 def _step(way: Way, wire: Wire, batch: tuple[Tensor, Tensor]) -> tuple[Tensors, dict[str, Any]]:
-    """Gradient and update; the gradient, and what it took."""
+    """Gradient and update, w - LR g in place; the gradient, and what it took."""
     sent, messages, waited = wire.sent, wire.messages, wire.waited
     begin = time.perf_counter()
     gradient = way.gradient(*batch)
-    update(way.weights, gradient.by_weight, LR)
+    with torch.no_grad():
+        for name, value in gradient.by_weight.items():
+            way.weights[name].sub_(value, alpha=LR)
     seconds = time.perf_counter() - begin
     return gradient.by_weight, {
         "begin": begin,

@@ -1,9 +1,8 @@
-"""What the ways have in common: a device's own weights, a gradient, an update. And the two simplest
+"""What the ways have in common: a device's own weights, a gradient. And the two simplest
 ways: one device, which all are compared with, and by data, where every device has all weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple, Protocol
 
 import torch
@@ -21,7 +20,7 @@ Tensors = dict[str, Tensor]
 
 class Gradient(NamedTuple):
     """Of the mean loss over the whole batch, by this device's own weights; and the part of that
-    loss which this device knows: over devices they add up to it."""
+    loss which this device knows, 0 if it has seen no scores: over devices they add up to it."""
 
     loss: Tensor
     by_weight: Tensors
@@ -42,13 +41,6 @@ def own_weights(ops: TorchOps, arrays: Arrays) -> Tensors:
     return {name: ops.asarray(array).requires_grad_() for name, array in arrays.items()}
 
 
-def update(weights: Tensors, gradient: Mapping[str, Tensor], lr: float) -> None:
-    """w - lr g, in place."""
-    with torch.no_grad():
-        for name, value in gradient.items():
-            weights[name].sub_(value, alpha=lr)
-
-
 def as_inputs(ops: TorchOps, images: Tensor) -> Tensor:
     """Bytes to [0, 1], one channel: (B, 1, 28, 28)."""
     return ops.floating(images).unsqueeze(1) / 255
@@ -64,11 +56,6 @@ def share_of_loss(ops: TorchOps, scores: Tensor, labels: Tensor, batch_size: int
     them weighted with n_i / n, so that uneven shards and micro-batches are exact."""
     total: Tensor = ops.sum(cross_entropy(ops, scores, labels)) / batch_size
     return total
-
-
-def nothing(ops: TorchOps) -> Tensor:
-    """The loss that a device knows that has seen no scores."""
-    return ops.zeros(())
 
 
 def whole_gradient(
@@ -96,7 +83,7 @@ class OneDevice:
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
         if not self._works:
-            return Gradient(nothing(self._ops), {})
+            return Gradient(self._ops.zeros(()), {})
         batch = images, labels
         loss, found = whole_gradient(self._ops, self._model, self.weights, batch, len(labels))
         return Gradient(loss, dict(zip(self.weights, found, strict=True)))
@@ -115,7 +102,7 @@ class ByData:
         if len(batch[1]):
             loss, found = whole_gradient(self._ops, self._model, weights, batch, len(labels))
         else:  # more devices than examples
-            loss, found = nothing(self._ops), tuple(map(torch.zeros_like, weights.values()))
+            loss, found = self._ops.zeros(()), tuple(map(torch.zeros_like, weights.values()))
         total = self._wire.all_reduce(torch.cat([g.reshape(-1) for g in found]))
         parts = total.split([w.numel() for w in weights.values()])
         pairs = zip(weights.items(), parts, strict=True)

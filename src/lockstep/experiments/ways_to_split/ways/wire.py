@@ -102,7 +102,4 @@ class Wire:
         return {**found, self.rank: own}
 
     def _sum(self, parts: Mapping[int, Tensor]) -> Tensor:
-        total = parts[0]
-        for rank in range(1, self.world_size):
-            total = total + parts[rank]
-        return total
+        return sum((parts[rank] for rank in range(1, self.world_size)), start=parts[0])

@@ -11,15 +11,8 @@ from typing import Any
 import torch
 
 from lockstep.experiments.ways_to_split.division import Divided, divide, weight_parts
-from lockstep.experiments.ways_to_split.ways.way import (
-    Gradient,
-    Tensor,
-    apply_layer,
-    as_inputs,
-    nothing,
-    own_weights,
-    share_of_loss,
-)
+from lockstep.experiments.ways_to_split.ways import way
+from lockstep.experiments.ways_to_split.ways.way import Gradient, Tensor
 from lockstep.experiments.ways_to_split.ways.wire import Wire
 from lockstep.frameworks.torch.ops import TorchOps
 from lockstep.models.layers import Dense, Sequential
@@ -39,15 +32,15 @@ class WithinLayers:
             cut = (slice(None),) * part.axis + (part.slices[wire.rank],)
             if arrays[name][cut].size:
                 own[name] = arrays[name][cut]
-        self.weights = own_weights(ops, own)
+        self.weights = way.own_weights(ops, own)
 
     def gradient(self, images: Tensor, labels: Tensor) -> Gradient:
-        h = as_inputs(self._ops, images)
+        h = way.as_inputs(self._ops, images)
         for divided in self._layers:
             h = self._apply(divided, h)
-        loss = share_of_loss(self._ops, h, labels, len(labels))  # all have all scores
+        loss = way.share_of_loss(self._ops, h, labels, len(labels))  # all have all scores
         found = torch.autograd.grad(loss, list(self.weights.values()))
-        known = loss.detach() if self._wire.rank == 0 else nothing(self._ops)
+        known = loss.detach() if self._wire.rank == 0 else self._ops.zeros(())
         return Gradient(known, dict(zip(self.weights, found, strict=True)))
 
     def _apply(self, divided: Divided, h: Tensor) -> Tensor:
@@ -57,7 +50,7 @@ class WithinLayers:
             h = _Spread.apply(h, self._wire)
         layer = divided.layer
         if divided.by == "outputs" or not isinstance(layer.layer, Dense):
-            return apply_layer(self._ops, layer, h, self.weights)
+            return way.apply_layer(self._ops, layer, h, self.weights)
         w, b = self.weights[f"{layer.name}_w"], self.weights.get(f"{layer.name}_b")
         part = layer.enter(self._ops, h) @ w
         part = part if b is None else part + b

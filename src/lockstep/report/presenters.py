@@ -19,24 +19,18 @@ if TYPE_CHECKING:
     from lockstep.comparison.result import Comparison
     from lockstep.training.result import Result
 
-__all__ = [
-    "plot_comparison",
-    "plot_result",
-    "report_comparison",
-    "show_comparison",
-    "show_result",
-]
+__all__ = ["plot_comparison", "plot_result", "report_comparison", "show_comparison", "show_result"]
 
 
 def plot_result(result: Result, path: str | Path | None = None) -> Figure:
     """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
     spec = result.spec
-    return _saved(run_figure(result.history, f"{spec.name} in {spec.framework}"), path)
+    return _save(run_figure(result.history, f"{spec.name} in {spec.framework}"), path)
 
 
 def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
     """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-    return _saved(compare_figure(comparison), path)
+    return _save(compare_figure(comparison), path)
 
 
 def report_comparison(comparison: Comparison, path: str | Path) -> Path:
@@ -44,7 +38,7 @@ def report_comparison(comparison: Comparison, path: str | Path) -> Path:
     return write_comparison_page(comparison, Path(path))
 
 
-def _saved(figure: Figure, path: str | Path | None) -> Figure:
+def _save(figure: Figure, path: str | Path | None) -> Figure:
     if path is not None:
         save_figure(figure, path)
     return figure

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
 
 import numpy as np
 
 from lockstep.data.examples import Origin
-from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question
+from lockstep.experiments.ways_to_split.question import LAYERS, Question
 from lockstep.ops import Arrays
 from lockstep.report.quantities import middle_half
 
@@ -55,12 +54,9 @@ class WayFacts:
     def idle(self) -> float:
         """1 - (seconds that devices were busy) / (k times those of the step), the median of steps:
         waiting for messages, and for the slowest device."""
-        k = len(self.devices)
-        shares = [
-            1 - sum(device.busy[i] for device in self.devices) / (k * whole)
-            for i, whole in enumerate(self.seconds)
-        ]
-        return median(shares)
+        busy = zip(*(device.busy for device in self.devices), strict=True)
+        pairs = zip(busy, self.seconds, strict=True)
+        return median(1 - sum(each) / (len(each) * whole) for each, whole in pairs)
 
 
 @dataclass(frozen=True)
@@ -92,10 +88,6 @@ class Results:
             f"LeNet ({asked.pooling}) over {asked.devices} devices, batches of {asked.batch_size} "
             f"of {images}, {asked.precision}"
         )
-
-    @property
-    def one_device(self) -> WayFacts:
-        return self[ONE]
 
     @property
     def bubble(self) -> float | None:
@@ -164,12 +156,3 @@ def path_deviation(arrays: Arrays, reference: Arrays) -> float:
         float(np.abs(arrays[name] - value).max()) / (largest or 1.0)
         for name, value in reference.items()
     )
-
-
-def per_step(messages: Sequence[dict[str, Any]], steps: int, what: str) -> list[list[Any]]:
-    """What every device reported of each step, the devices in order: [step][device]."""
-    found: list[list[Any]] = [[] for _ in range(steps)]
-    for message in sorted(messages, key=lambda m: int(m["rank"])):
-        if message["repeat"] >= 0:
-            found[message["repeat"]].append(message[what])
-    return found
