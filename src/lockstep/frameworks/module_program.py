@@ -76,10 +76,10 @@ def refuse_other_state(names: Iterable[str]) -> None:
 
 class NativeModule(Protocol):
     """A framework's own layers with its own optimizer. All names are native ones; slots are keyed
-    "slot/parameter", with the slot's name as ours."""
+    "slot/parameter", with our names of the slots."""
 
     def install(self, weights: Weights, slots: Weights, step: int) -> None:
-        """Take on copies of these; `step` updates have been made so far."""
+        """Set copies of these as the state after `step` updates."""
 
     def extract(self) -> tuple[Weights, Weights]:
         """Copies of the weights and slots."""

@@ -1,10 +1,10 @@
 """What a person's own model is, as lines of text.
 
-Of a function over Ops: its source without comments, its default and bound values, and the functions
-and constants of the person's own that it uses. Of a framework's module: its parts with their
-settings, and the source of the person's own classes among them. Two models with other lines are two
-models; the values of weights are no part of it. No framework is imported here: modules are looked
-at as Python objects.
+A function over Ops is described by its source without comments, its default and bound values, and
+the functions and constants of the person's own that it uses; a framework's module by its parts with
+their settings, and the source of the person's own classes among them. Models whose lines differ are
+different models; the values of weights are not in the lines. No framework is imported here: modules
+are inspected as Python objects.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def structure(model: Any) -> tuple[str, ...]:
     model |     return (x @ w['w']) ** power
     model.defaults = (2,)
     """
-    return tuple(_Walk(model).lines(model, "model"))
+    return tuple(_Description(model).lines(model, "model"))
 
 
 def initial_arrays(model: Any) -> Iterator[tuple[str, np.ndarray]]:
@@ -61,9 +61,9 @@ def initial_arrays(model: Any) -> Iterator[tuple[str, np.ndarray]]:
     if callable(getattr(model, "get_weights", None)):
         yield from ((str(i), np.asarray(array)) for i, array in enumerate(model.get_weights()))
         return
-    walk = _Walk(model)
-    list(walk.lines(model, "model"))
-    for path, held in walk.arrays:
+    description = _Description(model)
+    list(description.lines(model, "model"))
+    for path, held in description.arrays:
         array = _numpy(held)
         if array is not None:
             yield path, array
@@ -86,8 +86,8 @@ def first_difference(there: Iterable[str], here: Iterable[str]) -> str:
     return "no line"
 
 
-class _Walk:
-    """One look at a model: every object is described once."""
+class _Description:
+    """The lines and arrays of one model; every object is described once."""
 
     def __init__(self, model: Any) -> None:
         library = [c for c in type(model).__mro__[:-1] if not _is_own(c)]

@@ -74,7 +74,7 @@ def _own_copy(cell: Any) -> nn.Cell:
             raise InputError(
                 f"model, cell {name}",
                 type(part).__name__,
-                "draws from a generator of its own, which a resumed run cannot take up again",
+                "draws from a generator of its own, whose state a resumed run cannot restore",
                 "Call mindspore.ops.dropout in construct instead.",
             )
     return copy.deepcopy(cell)

@@ -1,6 +1,6 @@
 """Models as paddle.nn has them, and paddle.optimizer's optimizers. layout.py has their arrays.
 
-Layers and optimizers take on Paddle's default dtype when they are made.
+Layers and optimizers have the dtype that is Paddle's default when they are made.
 """
 
 from __future__ import annotations
@@ -139,12 +139,12 @@ def powers(
 
 def notes(spec: RunSpec) -> tuple[str, ...]:
     """Where the native optimizer's definition is not ours."""
-    kind, said = spec.optimizer.kind, []
+    kind, found = spec.optimizer.kind, []
     if kind == "rmsprop":
-        said.append("paddle.optimizer.RMSProp has eps^2 under the root, not eps beside it")
+        found.append("paddle.optimizer.RMSProp has eps^2 under the root, not eps beside it")
     if spec.precision == "float64":
         settings = {name: getattr(spec.optimizer, name) for name in _ROUNDED.get(kind, ())}
         rounded = {n: float(np.float32(v)) for n, v in settings.items()}
         other = ", ".join(f"{n} = {v!r}" for n, v in rounded.items() if v != settings[n])
-        said += [f"paddle.optimizer takes settings in float32: {other}"] if other else []
-    return tuple(said)
+        found += [f"paddle.optimizer takes settings in float32: {other}"] if other else []
+    return tuple(found)
