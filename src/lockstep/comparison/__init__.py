@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lockstep.comparison.compare import ORACLE, STEPS, TIMEOUT, compare
-from lockstep.comparison.result import Comparison, Curve, Rate, Row
+from lockstep.comparison.rows import Comparison, Curve, Rate, Row
 from lockstep.comparison.verdict import Verdict
 
 __all__ = [

@@ -17,7 +17,7 @@ import numpy as np
 
 from lockstep.comparison import verdict
 from lockstep.comparison.outcome import Outcome, make_row
-from lockstep.comparison.result import Comparison, row_label
+from lockstep.comparison.rows import Comparison, row_label
 from lockstep.errors import InputError, MissingError, RunDirectoryError
 from lockstep.files import disk_error, write_whole
 from lockstep.frameworks import environments, registry

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from lockstep.comparison.result import Curve, Rate, Row
+from lockstep.comparison.rows import Curve, Rate, Row
 from lockstep.comparison.verdict import (
     Verdict,
     judge_batches,

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from lockstep.experiments import Experiment, Progress, no_progress
 from lockstep.experiments.allreduce.cost import Hosts, Link
 from lockstep.experiments.scaling.architectures import profile_of
-from lockstep.experiments.scaling.model import Network, Row, estimate
 from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, Way
+from lockstep.experiments.scaling.step_time import Network, Row, estimate
 from lockstep.report.figures import FONT, INK, SERIES, legend, new_figure, style
 from lockstep.report.quantities import percent
 from lockstep.report.tables import filled

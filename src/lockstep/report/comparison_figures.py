@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from lockstep.comparison.result import Comparison, Row
+    from lockstep.comparison.rows import Comparison, Row
 
 LEAST = 1e-17  # where a deviation of nothing is drawn: below any that rounding makes
 

@@ -15,7 +15,7 @@ from lockstep.report.page import Cell
 from lockstep.report.quantities import deviation, duration, metric, metric_name, number, rate
 
 if TYPE_CHECKING:
-    from lockstep.comparison.result import Comparison, Row
+    from lockstep.comparison.rows import Comparison, Row
 
 HEAD = (
     "framework", "last step's loss", "largest deviation", "first difference", "steps/s", "spread",

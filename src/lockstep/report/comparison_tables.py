@@ -13,7 +13,7 @@ from lockstep.report.quantities import deviation, duration, number, rate
 from lockstep.report.tables import filled, show, table
 
 if TYPE_CHECKING:
-    from lockstep.comparison.result import Comparison, Row
+    from lockstep.comparison.rows import Comparison, Row
     from lockstep.comparison.verdict import Verdict
 
 

@@ -16,7 +16,7 @@ from lockstep.report.run_tables import print_result as show_result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from lockstep.comparison.result import Comparison
+    from lockstep.comparison.rows import Comparison
     from lockstep.training.result import Result
 
 __all__ = ["plot_comparison", "plot_result", "report_comparison", "show_comparison", "show_result"]

@@ -11,8 +11,8 @@ from lockstep.experiments import scaling
 from lockstep.experiments.allreduce.cost import Link
 from lockstep.experiments.scaling.forecast import Forecast
 from lockstep.experiments.scaling.measuring import Check
-from lockstep.experiments.scaling.model import Network, Profile, estimate
 from lockstep.experiments.scaling.overlap import WAYS, Piece
+from lockstep.experiments.scaling.step_time import Network, Profile, estimate
 
 PROFILE = Profile("net", 8, {8: 0.4, 4: 0.3, 1: 0.2}, (Piece("b", 90, 0.5), Piece("a", 10, 1.0)))
 NETWORK = Network(Link(1e-3, 1e4), bucket=0)

@@ -14,8 +14,8 @@ from lockstep.errors import InputError, LockstepError
 from lockstep.experiments.allreduce.cost import Link
 from lockstep.experiments.scaling.forecast import Forecast
 from lockstep.experiments.scaling.measuring import Check, Job, check_here, measure_steps
-from lockstep.experiments.scaling.model import Network, Profile, estimate
 from lockstep.experiments.scaling.overlap import WAYS, Piece
+from lockstep.experiments.scaling.step_time import Network, Profile, estimate
 from lockstep.spec import RunSpec
 
 SPEC = recipes.fashion_lenet(framework="torch", checkpoint_steps=7)

@@ -25,9 +25,9 @@ from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.scaling.architectures import LAYERS
 from lockstep.experiments.scaling.forecast import Forecast, run
 from lockstep.experiments.scaling.measuring import Check
-from lockstep.experiments.scaling.model import Network, Row, fastest
 from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, fill_buckets
 from lockstep.experiments.scaling.question import Question
+from lockstep.experiments.scaling.step_time import Network, Row, fastest
 from lockstep.report.figures import FONT, INK, SERIES, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds, percent
 from lockstep.report.tables import filled, table

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from lockstep.experiments.scaling.model import Profile
 from lockstep.experiments.scaling.overlap import Piece
+from lockstep.experiments.scaling.step_time import Profile
 
 BATCH_SIZE = 64
 # images per second of one Pascal GPU, from Horovod's README of 2017

@@ -12,8 +12,8 @@ from lockstep.experiments import Progress, no_progress
 from lockstep.experiments.scaling import measuring
 from lockstep.experiments.scaling.architectures import ONE_GPU, profile_of
 from lockstep.experiments.scaling.measuring import Check
-from lockstep.experiments.scaling.model import Network, Profile, Row, batch_sizes, estimate
 from lockstep.experiments.scaling.question import Question
+from lockstep.experiments.scaling.step_time import Network, Profile, Row, batch_sizes, estimate
 from lockstep.spec import RunSpec
 
 

@@ -16,8 +16,8 @@ from lockstep.errors import InputError, LockstepError
 from lockstep.experiments.allreduce import measuring as allreduce
 from lockstep.experiments.allreduce.question import Question as AllreduceQuestion
 from lockstep.experiments.scaling.backward import first_batch_backward
-from lockstep.experiments.scaling.model import Network, Profile, estimate, shard
 from lockstep.experiments.scaling.overlap import Way
+from lockstep.experiments.scaling.step_time import Network, Profile, estimate, shard
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
 from lockstep.training import Result, train

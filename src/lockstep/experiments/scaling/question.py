@@ -9,7 +9,7 @@ from lockstep.errors import InputError
 from lockstep.experiments import option
 from lockstep.experiments.allreduce import algorithms
 from lockstep.experiments.allreduce.cost import Hosts, Link
-from lockstep.experiments.scaling.model import Network, check_share
+from lockstep.experiments.scaling.step_time import Network, check_share
 from lockstep.report.quantities import (
     parse_bandwidth,
     parse_device_counts,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from lockstep.errors import InputError
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.cost import Hosts, Link
-from lockstep.experiments.scaling.model import Network, Profile, batch_sizes, estimate, fastest
 from lockstep.experiments.scaling.overlap import WAYS, Piece, Way, exposed, fill_buckets
+from lockstep.experiments.scaling.step_time import Network, Profile, batch_sizes, estimate, fastest
 
 ARRAYS_AFTER, BUCKETS_AFTER, ARRAYS_DURING, BUCKETS_DURING = WAYS
 
