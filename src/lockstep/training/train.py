@@ -153,7 +153,6 @@ def carry_out(
     if given := list(audience.callbacks):
         problem = "the run is carried out by another process, which a callback cannot reach into"
         raise InputError("callbacks", len(given), problem, "Use listeners, which get every event.")
-    listeners, event_steps = list(audience.listeners), audience.event_steps
     with ExitStack() as stack:
         place = folder
         if place is None:
@@ -163,8 +162,8 @@ def carry_out(
             task or _checked_task(spec, own),
             own,
             place,
-            listeners,
-            event_steps=event_steps,
+            audience.listeners,
+            event_steps=audience.event_steps,
             start=start,
             launch=launch,
             num_processes=num_processes,
