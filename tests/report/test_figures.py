@@ -18,7 +18,9 @@ from lockstep.comparison import Comparison, Curve
 from lockstep.errors import InputError, MissingError
 from lockstep.files import DiskError
 from lockstep.report import comparison_figures as figures
-from lockstep.report.figures import FRAMEWORKS, colour, figure_svg, save_figure, thinned
+from lockstep.report.charts import FRAMEWORKS, thinned
+from lockstep.report.charts import framework_colour as colour
+from lockstep.report.figures import figure_svg, save_figure
 from lockstep.report.run_figures import run_figure
 from lockstep.training.events import EpochCompleted, StepsCompleted
 from lockstep.training.history import History

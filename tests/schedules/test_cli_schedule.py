@@ -104,7 +104,7 @@ def test_without_plotext_the_table_is_still_printed(
     assert run("0.1") == 0
     text = capsys.readouterr().out
     assert table(text)[0] == ["0.1"]
-    assert "no plot: plotext is missing (pip install" in text
+    assert "no plot: plotext is not installed. Install it with: pip install" in text
 
 
 @pytest.mark.parametrize(("suffix", "begin"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import shutil
-import sys
 import textwrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lockstep.checks import whole
 from lockstep.cli.output import add_figure_option, check_figure
 from lockstep.errors import InputError
 from lockstep.schedules import KINDS, Schedule, format_schedule, parse_schedule, schedule_to_dict
+
+if TYPE_CHECKING:
+    from lockstep.report.charts import Panel
 
 MAX_ROWS = 30  # of a table
 MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
@@ -157,43 +157,25 @@ def _curve(schedule: Schedule, num_steps: int) -> tuple[list[int], list[float]]:
     return chosen, [schedule(step) for step in chosen]
 
 
+def _panel(schedules: list[Schedule], num_steps: int, names: list[str]) -> Panel:
+    from lockstep.report.charts import Panel, Series
+
+    curves = [
+        Series(name, *_curve(schedule, num_steps))
+        for name, schedule in zip(names, schedules, strict=True)
+    ]
+    return Panel("", "step", "learning rate", tuple(curves), y_zero=True)
+
+
 def _print_plot(schedules: list[Schedule], num_steps: int) -> None:
-    try:
-        import plotext
-    except ImportError:
-        print("no plot: plotext is missing (pip install 'lockstep-train[figures]')")
-        return
-    figure = plotext.figure
-    figure.clear()
-    figure.theme("simple")  # no painted background
-    figure.plot_size(min(100, shutil.get_terminal_size((80, 24)).columns), 18)
-    top = 0.0
-    for name, schedule in zip(_names(schedules), schedules, strict=True):
-        steps, rates = _curve(schedule, num_steps)
-        top = max(top, *rates)
-        marker = name[0] if len(schedules) > 1 else None  # the letter of its column in the table
-        figure.draw(figure.signal(steps, rates, marker=marker).lines())
-    figure.ruler("x").ticks(_spread(num_steps, 7))
-    figure.ruler("y").lim(0, top or 1.0)
-    figure.label("step", axis="x")
-    colourless = not sys.stdout.isatty() or "NO_COLOR" in os.environ
-    text = figure.build().string(colorless=colourless)
-    try:
-        text.encode(sys.stdout.encoding or "utf-8")
-    except UnicodeEncodeError:
-        text = f"no plot: the output's encoding ({sys.stdout.encoding}) lacks its characters"
-    print("\n" + text)
+    from lockstep.report.terminal_plot import print_plot
+
+    print_plot(_panel(schedules, num_steps, _names(schedules)))
 
 
 def _draw(schedules: list[Schedule], num_steps: int, path: str) -> None:
-    from lockstep.report.figures import FONT, SERIES, new_figure, save_figure, style
+    from lockstep.report.charts import Chart
+    from lockstep.report.figures import draw, save_figure
 
-    figure = new_figure(7, 4)
-    axes = figure.add_subplot()
-    style(axes, "", "step", "learning rate")
-    for place, schedule in enumerate(schedules):
-        curve = _curve(schedule, num_steps)
-        axes.plot(*curve, color=SERIES[place % len(SERIES)], label=format_schedule(schedule))
-    axes.set_ylim(bottom=0)
-    figure.legend(loc="outside upper left", frameon=False, fontsize=FONT - 1)
-    save_figure(figure, path)
+    names = [format_schedule(schedule) for schedule in schedules]
+    save_figure(draw(Chart("", (_panel(schedules, num_steps, names),))), path)

@@ -20,7 +20,8 @@ from lockstep.experiments.allreduce.cost import Hosts, Link
 from lockstep.experiments.scaling.architectures import profile_of
 from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, Way
 from lockstep.experiments.scaling.step_time import Network, Row, estimate
-from lockstep.report.figures import FONT, INK, SERIES, legend, new_figure, style
+from lockstep.report.charts import INK, SERIES
+from lockstep.report.figures import FONT, legend, new_figure, style
 from lockstep.report.quantities import percent
 from lockstep.report.tables import filled
 

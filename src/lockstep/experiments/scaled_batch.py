@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep.errors import InputError
 from lockstep.experiments import Experiment, Progress, no_progress, option
-from lockstep.report.figures import FONT, SERIES, new_figure, style
+from lockstep.report.charts import SERIES
+from lockstep.report.figures import FONT, new_figure, style
 from lockstep.report.quantities import metric, metric_name, parse_device_counts, parse_list
 from lockstep.report.tables import filled
 from lockstep.spec import RunSpec, scale_batch

@@ -216,6 +216,6 @@ def is_wide(*curves: Any) -> bool:
     >>> is_wide([1.0, 900.0]), is_wide([1.0, 2.0], [float("nan")])
     (True, False)
     """
-    values = np.concatenate([np.asarray(curve, np.float64).ravel() for curve in curves] or [[]])
+    values = np.concatenate([np.zeros(0), *(np.asarray(curve, np.float64) for curve in curves)])
     finite = values[np.isfinite(values)]
     return bool(finite.size and finite.min() > 0 and finite.max() > 30 * finite.min())

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockstep.report import figures
-from lockstep.report.figures import FONT, MUTED, colour, smoothed, thinned
+from lockstep.report.charts import MUTED, smoothed, smoothing_window, thinned
+from lockstep.report.charts import framework_colour as colour
+from lockstep.report.figures import FONT
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,4 +132,4 @@ def hue(row: Row) -> str:
 def _drawn(comparison: Comparison) -> tuple[Sequence[Row], int]:
     """The rows that made a step, and over how many steps their losses are smoothed."""
     rows = [row for row in comparison.rows if len(row.curve.loss)]
-    return rows, max((figures.smoothing_window(row.curve.loss) for row in rows), default=1)
+    return rows, max((smoothing_window(row.curve.loss) for row in rows), default=1)

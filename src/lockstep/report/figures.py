@@ -1,7 +1,5 @@
-"""What all figures have in common: one look, curves that are smoothed and thinned, and how a figure
-becomes a file or a part of a page.
+"""Charts drawn by matplotlib: one look, and how a figure becomes a file or a part of a page.
 
-The palette is safe for colour-blind eyes, and a framework has the same colour in every figure.
 Figures are explicit; pyplot is never touched.
 """
 
@@ -10,6 +8,7 @@ from __future__ import annotations
 import html
 import io
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,40 +16,32 @@ import numpy as np
 
 from lockstep.errors import InputError, MissingError
 from lockstep.files import write_whole
+from lockstep.report.charts import (
+    FRAMEWORKS,
+    INK,
+    MUTED,
+    Chart,
+    Guide,
+    Heat,
+    Panel,
+    Series,
+    is_wide,
+    series_colours,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK = "#1f2933"
-MUTED = "#6b7580"
 GRID = "#dfe4e8"
 PAPER = "#fefefe"
-# Okabe and Ito's, in an order that also differs in lightness
-SERIES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6d46")
-FRAMEWORKS = {
-    "oracle": "#3d4852",
-    "numpy": "#7f8791",
-    "torch": "#d55e00",
-    "jax": "#0072b2",
-    "tensorflow": "#e69f00",
-    "paddle": "#56b4e9",
-    "mindspore": "#cc79a7",
-    "mxnet": "#009e73",
-}
 FONT = 10
 FORMATS = (".png", ".svg")
-MAX_POINTS = 2000  # of a curve: more than a page can show
-LARGEST = 1e30
-
-
-def colour(framework: str) -> str:
-    """The colour of a framework, in every figure; another name has a colour of its own too.
-
-    >>> colour("torch")
-    '#d55e00'
-    """
-    return FRAMEWORKS.get(framework) or SERIES[sum(framework.encode()) % len(SERIES)]
+PANEL_WIDTH = 5.2  # inches
+PANEL_HEIGHT = 3.5
+ROW_HEIGHT = 0.32  # of a row of bars
+LINES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2)), "dashdot": (0, (6, 2, 1, 2))}
+MARKS = {"": "", "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 
 
 def new_figure(width: float, height: float, title: str = "") -> Figure:
@@ -71,12 +62,159 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
     return figure
 
 
+def draw(chart: Chart) -> Figure:
+    """The chart as a figure: panels in `chart.columns` columns, one legend for several panels."""
+    rows = list(_rows(chart))
+    columns = max((len(row) for row in rows), default=1)
+    heights = [max(map(_height, row)) for row in rows]
+    width = max(8.0, 0.4 + PANEL_WIDTH * columns)
+    figure = new_figure(width, 0.9 + sum(heights or [PANEL_HEIGHT]), chart.title)
+    grid = figure.add_gridspec(max(1, len(rows)), columns, height_ratios=heights or [1])
+    colours = series_colours(chart.panels)
+    for i, row in enumerate(rows):
+        for j, panel in enumerate(row):
+            last = j == len(row) - 1  # a row that is not full is filled by its last panel
+            place = grid[i, j:] if last else grid[i, j]
+            draw_panel(figure.add_subplot(place), panel, colours)
+    _add_legends(figure)
+    if chart.note:
+        # below everything: constrained layout leaves room for a figure's own x label
+        figure.supxlabel(_plain(chart.note), fontsize=FONT - 2, color=MUTED, x=0.01, ha="left")
+    return figure
+
+
+def _rows(chart: Chart) -> Iterator[list[Panel]]:
+    row: list[Panel] = []
+    for panel in chart.panels:
+        if row and (panel.wide or len(row) == chart.columns):
+            yield row
+            row = []
+        row.append(panel)
+        if panel.wide:
+            yield row
+            row = []
+    if row:
+        yield row
+
+
+def _height(panel: Panel) -> float:
+    if panel.heat is not None:
+        return max(PANEL_HEIGHT, 1.2 + ROW_HEIGHT * len(panel.heat.y))
+    return 1.2 + ROW_HEIGHT * len(panel.rows) if panel.rows else PANEL_HEIGHT
+
+
+def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
+    """One panel in its axes; `colours` are those of the labels of series."""
+    style(axes, panel.title, panel.x, panel.y)
+    if panel.heat is not None:
+        _draw_heat(axes, panel.heat)
+        return
+    for bar in panel.bars:
+        span = {"left": bar.begin, "height": bar.height, "color": bar.colour, "edgecolor": PAPER}
+        axes.barh(bar.at, bar.end - bar.begin, label=bar.label or None, **span)  # type: ignore[arg-type]
+        if bar.low is not None and bar.high is not None:
+            axes.plot([bar.low, bar.high], [bar.at, bar.at], color=INK, linewidth=1.4)
+        if bar.text:
+            middle = (bar.begin + bar.end) / 2
+            looks = {"ha": "center", "va": "center", "color": PAPER, "fontsize": FONT - 2}
+            axes.text(middle, bar.at, _plain(bar.text), clip_on=True, **looks)  # type: ignore[arg-type]
+    for series in panel.series:
+        _draw_series(axes, series, series.colour or colours[series.label])
+    if panel.x_log:
+        axes.set_xscale("log")
+    if panel.y_log:
+        axes.set_yscale("log")
+    _set_ticks(axes, panel)
+    for guide in panel.guides:
+        _draw_guide(axes, guide)
+    if panel.y_zero:
+        axes.set_ylim(bottom=0)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
+
+
+def _draw_series(axes: Axes, series: Series, colour: str) -> None:
+    x, y = np.asarray(series.x, np.float64), np.asarray(series.y, np.float64)
+    axes.plot(
+        x,
+        y,
+        color=colour,
+        linestyle=LINES[series.dash] if series.line else "",
+        linewidth=series.width,
+        alpha=series.alpha,
+        marker=MARKS[series.marker],
+        markersize=4 if series.line else 5,
+        markerfacecolor="none" if series.marker == "diamond" else colour,
+        drawstyle="steps-post" if series.steps else "default",
+        solid_capstyle="round",
+        label=_plain(series.label) or "_",  # matplotlib leaves out what begins with _
+    )
+    if series.low is not None and series.high is not None:
+        low, high = (np.asarray(bound, np.float64) for bound in (series.low, series.high))
+        axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+
+
+def _set_ticks(axes: Axes, panel: Panel) -> None:
+    if panel.x_ticks is not None:
+        axes.set_xticks(list(panel.x_ticks), list(panel.x_ticks.values()))
+        axes.minorticks_off()
+        axes.margins(x=0.03)  # room for marks at both ends
+    if panel.rows:
+        axes.grid(False, axis="y")
+        axes.set_yticks(range(len(panel.rows)), [_plain(name) for name in panel.rows])
+        axes.set_ylim(len(panel.rows) - 0.5, -0.5)
+        if not panel.x_log:
+            axes.set_xlim(left=0)
+
+
+def _draw_guide(axes: Axes, guide: Guide) -> None:
+    across = axes.axhline if guide.axis == "y" else axes.axvline
+    across(guide.value, color=guide.colour, linewidth=1.2, linestyle=(0, (4, 3)))
+    if guide.label:
+        looks: dict[str, Any] = {"xycoords": ("axes fraction", "data"), "xytext": (0, 4)}
+        looks |= {"textcoords": "offset points", "fontsize": FONT - 1, "color": MUTED}
+        if guide.axis == "y":
+            axes.annotate(_plain(guide.label), (1, guide.value), ha="right", **looks)
+        else:
+            looks |= {"xycoords": ("data", "axes fraction"), "xytext": (4, -2)}
+            axes.annotate(_plain(guide.label), (guide.value, 1), va="top", **looks)
+
+
+def _draw_heat(axes: Axes, heat: Heat) -> None:
+    values = np.ma.masked_invalid(np.asarray(heat.values, np.float64))
+    colours = "viridis_r" if heat.smaller else "viridis"
+    image = axes.imshow(values, aspect="auto", cmap=colours, interpolation="nearest")
+    axes.grid(False)
+    axes.set_xticks(range(len(heat.x)), list(heat.x), rotation=45 if len(heat.x) > 8 else 0)
+    axes.set_yticks(range(len(heat.y)), list(heat.y))
+    bar = axes.figure.colorbar(image, ax=axes, pad=0.02)
+    bar.set_label(heat.unit, color=MUTED, fontsize=FONT)
+    bar.ax.tick_params(colors=MUTED, labelsize=FONT - 1)
+    if heat.best is not None:
+        row, column = heat.best
+        axes.plot([column], [row], "o", ms=9, mfc="none", mec="#d55e00", mew=2)
+
+
+def _add_legends(figure: Figure) -> None:
+    """One legend below several panels; inside the only one otherwise."""
+    found = [axes.get_legend_handles_labels() for axes in figure.axes]
+    named = {name: line for lines, names in found for line, name in zip(lines, names, strict=True)}
+    if not named:
+        return
+    if len(figure.axes) == 1:
+        legend(figure.axes[0])
+        return
+    columns = max(1, min(len(named), int(110 / (6 + max(map(len, named))))))
+    looks = {"frameon": False, "fontsize": FONT - 1, "labelcolor": INK, "ncols": columns}
+    figure.legend(list(named.values()), list(named), loc="outside lower center", **looks)
+
+
 def style(axes: Axes, title: str, x: str, y: str) -> None:
     """Labels with units, a light grid, no box."""
     axes.set_facecolor(PAPER)
     axes.set_title(_plain(title), fontsize=FONT + 1, color=INK, loc="left", pad=8)
-    axes.set_xlabel(x, fontsize=FONT, color=MUTED)
-    axes.set_ylabel(y, fontsize=FONT, color=MUTED)
+    axes.set_xlabel(_plain(x), fontsize=FONT, color=MUTED)
+    axes.set_ylabel(_plain(y), fontsize=FONT, color=MUTED)
     axes.tick_params(which="both", colors=MUTED, labelsize=FONT - 1, length=0)
     axes.grid(True, color=GRID, linewidth=0.8)
     axes.set_axisbelow(True)
@@ -92,67 +230,15 @@ def legend(axes: Axes, **options: Any) -> None:
     axes.legend(**options)
 
 
+def log_if_wide(axes: Axes, values: np.ndarray) -> None:
+    """A logarithmic scale where positive values span more than a factor of thirty."""
+    if is_wide(values):
+        axes.set_yscale("log")
+
+
 def _plain(text: str) -> str:
     """Text that matplotlib shows as it stands: dollar signs would start a formula."""
     return text.replace("$", r"\$")
-
-
-# --- curves ---------------------------------------------------------------------------------------
-
-
-def smoothing_window(values: np.ndarray) -> int:
-    """1 for a curve that is smooth; for a noisy one, a twentieth of its length.
-
-    Noisy: the typical jump between neighbours exceeds 4 % of the curve's range.
-
-    >>> smoothing_window(np.linspace(3, 1, 200)), smoothing_window(np.tile([1.0, 2.0], 100))
-    (1, 10)
-    """
-    finite = values[np.isfinite(values)]
-    if len(finite) < 20:
-        return 1
-    low, high = np.percentile(finite, [2, 98])
-    jump = float(np.median(np.abs(np.diff(finite))))
-    return max(3, len(values) // 20) if jump > 0.04 * max(high - low, 1e-300) else 1
-
-
-def smoothed(values: np.ndarray, window: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places that are drawn of a curve, and there the mean of the `window` values around each,
-    of fewer at the ends. At every place it would take minutes where many are.
-
-    >>> smoothed(np.array([1.0, 2.0, 3.0, 4.0]), 3)[1].tolist()
-    [1.5, 2.0, 3.0, 3.5]
-    """
-    places = _chosen(len(values))
-    if window <= 1 or not len(values):
-        return places, values[places]
-    before, after = window // 2, (window - 1) // 2
-    means = [values[max(0, i - before) : i + after + 1].mean() for i in places.tolist()]
-    return places, np.array(means)
-
-
-def _chosen(count: int) -> np.ndarray:
-    """The places of at most MAX_POINTS of `count` points, evenly spread, both ends among them."""
-    if count <= MAX_POINTS:
-        return np.arange(count)
-    return np.linspace(0, count - 1, MAX_POINTS).round().astype(int)
-
-
-def thinned(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most MAX_POINTS of a curve, evenly chosen, both ends among them.
-
-    Values beyond LARGEST, which axes cannot hold, are drawn there; those not finite not at all.
-    """
-    y = np.clip(np.where(np.isfinite(y), y, np.nan), -LARGEST, LARGEST)
-    places = _chosen(len(x))
-    return x[places], y[places]
-
-
-def log_if_wide(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic scale where positive values span more than a factor of thirty."""
-    finite = values[np.isfinite(values)]
-    if finite.size and finite.min() > 0 and finite.max() > 30 * finite.min():
-        axes.set_yscale("log")
 
 
 # --- out ------------------------------------------------------------------------------------------

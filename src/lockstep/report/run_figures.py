@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockstep.report import figures
-from lockstep.report.figures import LARGEST, MUTED, SERIES, smoothed, smoothing_window, thinned
+from lockstep.report.charts import (
+    LARGEST,
+    MUTED,
+    SERIES,
+    framework_colour,
+    smoothed,
+    smoothing_window,
+    thinned,
+)
 from lockstep.report.quantities import metric_name
 
 if TYPE_CHECKING:
@@ -43,7 +51,7 @@ def run_figure(history: History, title: str = "", framework: str = "") -> Figure
 
 def draw_loss(axes: Axes, loss: np.ndarray, framework: str = "") -> None:
     """The loss of every step; where it is noisy, faint, under its running mean."""
-    main = figures.colour(framework) if framework else SERIES[0]
+    main = framework_colour(framework) if framework else SERIES[0]
     figures.style(axes, "loss of every step", "step", "loss")
     steps, window = np.arange(len(loss)), smoothing_window(loss)
     places, means = smoothed(loss, window)

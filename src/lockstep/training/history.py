@@ -44,7 +44,8 @@ class History:
         self._count = 0
         self._file: StepFile | None = None
         self._epoch_starts: list[tuple[int, int]] = []  # from a step on, an epoch
-        self._steps_per_epoch = 0
+        self.steps_per_epoch = 0
+        self.facts: dict[str, Any] = {}  # of the data, as the run found it
         self._calls: tuple[np.ndarray, np.ndarray] | None = None
         self.epochs: list[EpochCompleted] = []
         self.compile_seconds = 0.0
@@ -66,7 +67,7 @@ class History:
                 self.epochs.pop()
             self.epochs.append(event)
         elif isinstance(event, RunStarted):
-            self._steps_per_epoch = event.steps_per_epoch
+            self.steps_per_epoch, self.facts = event.steps_per_epoch, event.facts
             if "framework" in event.facts:
                 self._begin_in(event.facts["framework"], event.step)
         elif isinstance(event, RemarkMade) and event.text not in self.remarks:
@@ -140,7 +141,7 @@ class History:
         """Use the file's rows from its first step on; older logs hold those before."""
         self._file = file
         self._epoch_starts = [start for start in self._epoch_starts if start[0] < file.first]
-        every = self._steps_per_epoch or file.end
+        every = self.steps_per_epoch or file.end
         starts = np.arange(file.first - file.first % every, file.end, every)
         self._epoch_starts += [(max(s, file.first), s // every) for s in starts.tolist()]
 

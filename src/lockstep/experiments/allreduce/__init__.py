@@ -24,7 +24,8 @@ from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.measuring import Measurement, Results, run
 from lockstep.experiments.allreduce.question import Question
-from lockstep.report.figures import FONT, INK, MUTED, SERIES, legend, new_figure, style
+from lockstep.report.charts import INK, MUTED, SERIES
+from lockstep.report.figures import FONT, legend, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds
 from lockstep.report.tables import filled
 

@@ -28,7 +28,8 @@ from lockstep.experiments.scaling.measuring import Check
 from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, fill_buckets
 from lockstep.experiments.scaling.question import Question
 from lockstep.experiments.scaling.step_time import Network, Row, fastest
-from lockstep.report.figures import FONT, INK, SERIES, new_figure, style
+from lockstep.report.charts import INK, SERIES
+from lockstep.report.figures import FONT, new_figure, style
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds, percent
 from lockstep.report.tables import filled, table
 

@@ -23,7 +23,8 @@ from lockstep.experiments import Experiment
 from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, num_updates
-from lockstep.report.figures import FONT, INK, MUTED, PAPER, SERIES, new_figure, style
+from lockstep.report.charts import INK, MUTED, SERIES
+from lockstep.report.figures import FONT, PAPER, new_figure, style
 from lockstep.report.quantities import deviation, format_size, milliseconds
 from lockstep.report.tables import filled
 
