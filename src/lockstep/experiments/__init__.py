@@ -1,19 +1,21 @@
 """Experiments: a question, the runs that answer it, and a table and a figure of the answer.
 
-Every module or package of this room is one experiment. The first line of its docstring is the
-question, and its `EXPERIMENT` says which options there are, how the answer is found, and how it is
-shown; `scaled_batch.py` is the one to read first. The command line finds it by its file. From
-outside the package, `lockstep.experiments.add(Experiment(...))` does the same.
+A module or package of this room whose first line is a question is one experiment. Its `EXPERIMENT`
+says which options there are, how the answer is found, how it is shown, what to look at, and its
+quick form; `replacement.py` is the one to read first. The command line finds it by its file. From
+outside the package, `lockstep.experiments.add(Experiment(...))` does the same. What they share:
+
+- `runs.py`: the runs of an experiment, carried out in its folder and taken up there
+- `outcome.py`: the tables, figures and page of an answer, written to that folder
 """
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
 import pkgutil
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
@@ -21,8 +23,9 @@ from lockstep.errors import InputError, unknown
 from lockstep.extensions import Registry
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
+    from lockstep.experiments.runs import Work
+    from lockstep.report.charts import Chart
+    from lockstep.report.tables import TextTable
 
 Asked = TypeVar("Asked")
 Found = TypeVar("Found")
@@ -38,25 +41,54 @@ class Experiment(Generic[Asked, Found]):
     """`about`: the question in its first line, and below it how the answer is found.
 
     `options` is a frozen dataclass of what can be asked: a field made by `option` is an option of
-    the command line, and a field `spec` is a run, with a recipe's name and all options of a run.
-    `tables` gives tables and lines for a terminal, `to_dict` plain values for a program. `notes`
-    are lines about what was asked, known before anything is run. `besides` are names that may be
-    given in place of a recipe's; `spec` is then that name.
+    the command line, and a field `spec` is a run: a recipe (`recipe`, unless another is named) with
+    all options of a run. `run(asked, work)` finds the answer: `work.carry_out` trains runs in the
+    experiment's folder, `work(share, text)` reports progress. `tables` gives tables and lines,
+    `chart` the figure, `to_dict` plain values for a program.
+
+    `look_at` says what the figure shows, in sentences; `to_change` are commands to try next. `quick`
+    are options, and fields of runs, of a smaller version that takes seconds. `seconds` is what
+    both took on two cores: in full, and quick. `notes` are lines about what was asked, known before
+    anything is run. `besides` are names that may be given in place of a recipe's; `spec` is then
+    that name. With `fields`, fields of all its runs can be changed by options; their framework is
+    then `framework`, unless another is asked for.
     """
 
     name: str
     about: str
     options: type[Asked]
-    run: Callable[[Asked, Progress], Found]
-    tables: Callable[[Found], Iterable[RenderableType]]
+    run: Callable[[Asked, Work], Found]
+    tables: Callable[[Found], Iterable[TextTable | str]]
     to_dict: Callable[[Found], Any]
-    figure: Callable[[Found], Figure] | None = None
+    chart: Callable[[Found], Chart] | None = None
+    look_at: str = ""
+    to_change: tuple[str, ...] = ()
+    quick: Mapping[str, Any] = field(default_factory=dict)
+    seconds: tuple[float, float] | None = None
+    recipe: str = ""
     notes: Callable[[Asked], Iterable[str]] = lambda asked: ()
     besides: tuple[str, ...] = ()
+    fields: bool = False
+    framework: str = "fastest"
 
     @property
     def question(self) -> str:
         return _first_line(self.about)
+
+    @property
+    def how(self) -> str:
+        """How the answer is found: the paragraph below the question."""
+        return " ".join([*self.about.strip().split("\n\n"), ""][1].split())
+
+    @property
+    def takes_run(self) -> bool:
+        """Whether it is asked about a run: a recipe, with all options of a run."""
+        return any(item.name == "spec" for item in dataclasses.fields(self.options))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class NoOptions:
+    """For an experiment that asks one question only."""
 
 
 def option(
@@ -89,21 +121,19 @@ _added: Registry[Experiment[Any, Any]] = Registry("experiment")
 
 def add(experiment: Experiment[Any, Any]) -> None:
     """Make an experiment known by its name, to `lockstep experiment` too."""
-    if experiment.name in _files():
+    if experiment.name in _own_questions():
         problem = "is the name of an experiment of the package"
         raise InputError("experiment", experiment.name, problem, "Choose another name.")
     _added.add(experiment.name, experiment)
 
 
 def questions() -> dict[str, str]:
-    """Every experiment's question, by name. Reads the files and imports none of them.
+    """Every experiment's question, by name. Reads the first line of files and imports none.
 
     >>> questions()["scaled-batch"]
     'What do k devices with k times the batch do to accuracy, and to the time it takes?'
     """
-    texts = {name: file.read_text(encoding="utf-8") for name, file in _files().items()}
-    found = {n: _first_line(ast.get_docstring(ast.parse(t)) or "") for n, t in texts.items()}
-    return found | {name: experiment.question for name, experiment in _added.items()}
+    return _own_questions() | {name: item.question for name, item in _added.items()}
 
 
 def get(name: str) -> Experiment[Any, Any]:
@@ -114,20 +144,23 @@ def get(name: str) -> Experiment[Any, Any]:
     """
     if name in _added:
         return _added[name]
-    if name not in _files():
+    if name not in _own_questions():
         raise unknown("experiment", name, questions())
     module = importlib.import_module(f"{__name__}.{name.replace('-', '_')}")
     experiment: Experiment[Any, Any] = module.EXPERIMENT
     return experiment
 
 
-def _files() -> dict[str, Path]:
-    """The file that an experiment is, or begins with, by name."""
+def _own_questions() -> dict[str, str]:
+    """The experiments of this room: modules and packages whose first line is a question."""
     found = {}
     for module in pkgutil.iter_modules(__path__):
         path = Path(__path__[0]) / module.name
         file = path / "__init__.py" if module.ispkg else path.with_suffix(".py")
-        found[module.name.replace("_", "-")] = file
+        with file.open(encoding="utf-8") as lines:
+            line = lines.readline().strip().strip('"')
+        if line.endswith("?"):
+            found[module.name.replace("_", "-")] = line
     return found
 
 

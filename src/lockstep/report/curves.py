@@ -74,7 +74,7 @@ def _evaluations(history: History) -> list[Any]:
 
 
 def _places_of_steps(run: LoggedRun, x: str) -> np.ndarray:
-    """Where each step is: steps count from 0, all else is what the step has used when it is done."""
+    """Where each step is: steps count from 0, all else is what was used when the step was done."""
     count = len(run.history)
     if x == "seconds":
         return np.cumsum(np.nan_to_num(np.asarray(run.history[:, "seconds"], np.float64)))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TextIO
 
 from rich import box
@@ -17,6 +18,17 @@ from lockstep.report.progress import is_live
 
 PIPED_WIDTH = 160  # a pipe has no edge at which to fold
 WIDEST = 10_000
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table as plain text, for a terminal and for a page. Columns hold numbers unless they are
+    named in `left`."""
+
+    columns: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: Sequence[str] = ()
+    title: str = ""
 
 
 def console(file: TextIO | None = None) -> Console:
@@ -67,17 +79,27 @@ def columns(rows: Iterable[Sequence[str]]) -> Table:
     return made
 
 
-def show(parts: Iterable[RenderableType], file: TextIO | None = None) -> None:
+def show(parts: Iterable[RenderableType | TextTable], file: TextIO | None = None) -> None:
     """Print tables, headings and lines one below the other. Lines are not folded, and a table is
     wider than its terminal before it loses a number."""
     out = console(file)
-    for part in parts:
+    for part in _renderable(parts):
         text = Text(part) if isinstance(part, str) else part  # a path is no markup
         least = out.measure(text, options=out.options.update(max_width=WIDEST)).minimum
         with out.capture() as printed:
             out.print(text, soft_wrap=isinstance(text, Text), width=max(out.width, least))
         for line in printed.get().splitlines():
             print(line.rstrip(), file=out.file)
+
+
+def _renderable(parts: Iterable[RenderableType | TextTable]) -> Iterator[RenderableType]:
+    for part in parts:
+        if isinstance(part, TextTable):
+            if part.title:
+                yield Text(f"\n{part.title}", "bold")
+            yield filled(part.columns, part.rows, left=part.left)
+        else:
+            yield part
 
 
 def facts_table(facts: Sequence[tuple[str, str]]) -> Table:

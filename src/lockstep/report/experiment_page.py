@@ -1,0 +1,62 @@
+"""The page of an experiment: its question, the figure, the table, what to look at, how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any
+
+from lockstep.report import page
+from lockstep.report.charts import Chart
+from lockstep.report.tables import TextTable
+
+
+@dataclass(frozen=True)
+class Told:
+    """What is told of an answer beside its tables and its figure."""
+
+    name: str
+    question: str
+    how: str
+    look_at: str = ""
+    to_change: Sequence[str] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    machine: Mapping[str, Any] = field(default_factory=dict)
+    command: str = ""
+    quick: bool = False
+
+
+def experiment_page(told: Told, parts: Iterable[TextTable | str], chart: Chart | None) -> str:
+    """The page as text."""
+    about = f"experiment {told.name}{', its quick form: a smaller version' if told.quick else ''}"
+    drawn = page.chart(chart, told.name, chart.note) if chart else ""
+    commands = "\n".join(told.to_change)
+    return page.document(
+        told.question,
+        page.heading(told.question, about),
+        page.section("Answer", drawn, *(text_part(part) for part in parts)),
+        page.section("What to look at", *(f"<p>{escape(p)}</p>" for p in _paragraphs(told.look_at))),
+        page.section("How it was found", f"<p>{escape(told.how)}</p>" if told.how else ""),
+        page.section("How to change it", f"<pre>{escape(commands)}</pre>" if commands else ""),
+        page.section("Settings", page.facts(list(told.settings.items()))),
+        page.section("Machine", page.machine(told.machine) if told.machine else ""),
+        page.section("The command that made it", f"<pre>{escape(told.command)}</pre>"),
+    )
+
+
+def text_part(part: TextTable | str) -> str:
+    """A table or a line of text as HTML."""
+    if isinstance(part, str):
+        return f"<p>{escape(part.strip())}</p>" if part.strip() else ""
+    left = [name in part.left for name in part.columns]
+    rows = [
+        [(cell, "text") if is_text else cell for cell, is_text in zip(row, left, strict=True)]
+        for row in part.rows
+    ]
+    title = f"<h3>{escape(part.title)}</h3>" if part.title else ""
+    return title + page.table(part.columns, rows)
+
+
+def _paragraphs(text: str) -> list[str]:
+    return [" ".join(part.split()) for part in text.strip().split("\n\n") if part.strip()]
