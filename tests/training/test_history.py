@@ -24,6 +24,7 @@ from lockstep.training.events import (
     RunInterrupted,
     RunStarted,
     StepsCompleted,
+    StepsEvaluated,
     from_json,
     to_json,
 )
@@ -41,6 +42,7 @@ EVENTS = st.one_of(
     st.builds(ProgramCompiled, real, st.lists(words, max_size=3)),
     st.builds(StepsCompleted, whole, whole, reals, reals, reals, real),
     st.builds(EpochCompleted, whole, whole, st.dictionaries(words, real, max_size=3), real),
+    st.builds(StepsEvaluated, whole, whole, st.dictionaries(words, real, max_size=3), real),
     st.builds(LearningRateSet, whole, st.one_of(st.none(), real)),
     st.builds(CheckpointSaved, whole, words),
     st.builds(RunDiverged, whole, real, real, whole),

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import shlex
 import sys
 import typing
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.asked_run import report_framework, spec_from
+from lockstep.checks import whole
+from lockstep.cli.asked_run import asked_fields, report_framework, spec_from
 from lockstep.cli.output import (
     add_figure_option,
     answer,
@@ -23,7 +26,7 @@ from lockstep.cli.output import (
     write_figure,
 )
 from lockstep.cli.parsing import Parser
-from lockstep.cli.run_options import add_run_options
+from lockstep.cli.run_options import add_field_options, add_run_options
 
 if TYPE_CHECKING:
     from lockstep.experiments import Experiment
@@ -72,24 +75,29 @@ def add_options(parser: Parser, name: str) -> None:
     from lockstep import experiments
 
     experiment = experiments.get(name)
-    question, how, *_ = [*experiment.about.strip().split("\n\n"), ""]
-    parser.description = f"{question} {how}"
+    parser.description = f"{experiment.question} {experiment.how}"
     own = [item for item in dataclasses.fields(experiment.options) if item.name != "spec"]
-    if _takes_run(experiment):
-        add_run_options(parser, [item.name for item in own])
-    group = parser.add_argument_group("the experiment") if own else parser
+    if experiment.takes_run:
+        add_run_options(parser, [item.name for item in own], default=experiment.recipe)
+    elif experiment.fields:
+        add_field_options(parser, ["name", *(item.name for item in own)])
+    group = parser.add_argument_group("the experiment")
     types = typing.get_type_hints(experiment.options)
     for item in own:
         _add_option(group, item, types[item.name])
+    if experiment.quick:
+        help = "a smaller version that takes seconds"
+        group.add_argument("--quick", action="store_true", help=help)
+    if experiment.fields:
+        help = "train everything with so many seeds, and draw mean and band (default: 1)"
+        group.add_argument("--seeds", type=int, default=1, metavar="N", help=help)
+    help = "its folder (default: experiments/NAME); runs that are there are not run again"
+    group.add_argument("--out", metavar="DIR", help=help)
     parser.add_argument("--json", action="store_true", help="print JSON")
-    if experiment.figure:
+    if experiment.chart:
         add_figure_option(parser)
     label = parser.prog.split()[-1].replace("-", " ")  # the last word of the command
     parser.set_defaults(handler=lambda args: ask(args, experiment, label))
-
-
-def _takes_run(experiment: Experiment[Any, Any]) -> bool:
-    return any(item.name == "spec" for item in dataclasses.fields(experiment.options))
 
 
 def _add_option(group: Any, item: dataclasses.Field[Any], kind: Any) -> None:
@@ -110,43 +118,100 @@ def _dest(item: dataclasses.Field[Any]) -> str:
 
 
 def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) -> int:
-    """Run an experiment with the options of the command line, and show its answer."""
+    """Carry out an experiment with the options of the command line, and show its answer."""
+    from lockstep.experiments.outcome import How, carry_out
+    from lockstep.experiments.runs import Interrupted
+    from lockstep.report.figures import draw
     from lockstep.report.progress import work_progress
     from lockstep.report.tables import show
+    from lockstep.report.terminal_plot import print_plot
 
-    asked = _asked(args, experiment)
-    check_figure(getattr(args, "figure", ""))
+    quick = getattr(args, "quick", False)
+    asked = _asked(args, experiment, quick)
+    figure = getattr(args, "figure", "")
+    check_figure(figure)
+    how = How(
+        out=Path(args.out) if args.out else None,
+        quick=quick,
+        num_seeds=whole("seeds", getattr(args, "seeds", 1), most=1000),
+        changes=_changes(args) if experiment.fields and not experiment.takes_run else {},
+        command=shlex.join(["lockstep", *args.words]),
+    )
     for note in experiment.notes(asked):
         print(note, file=sys.stderr)
     report_framework(args)
-    with work_progress(label, sys.stderr) as progress:
-        found = experiment.run(asked, progress)
+    try:
+        with work_progress(label, sys.stderr) as progress:
+            outcome = carry_out(experiment, asked, how, progress)
+    except Interrupted as stopped:
+        print(f"{stopped}; the same command continues", file=sys.stderr)
+        return 130
     if args.json:
-        print_json(experiment.to_dict(found))
+        print_json(outcome.to_dict())
     else:
-        show(experiment.tables(found))
-    if experiment.figure and args.figure:
-        write_figure(experiment.figure(found), args.figure)
+        show(outcome.parts)
+        if outcome.chart and outcome.chart.panels:
+            print_plot(outcome.chart.panels[0])
+    for line in outcome.missing:
+        print(f"no figure: {line}", file=sys.stderr)
+    for file in outcome.files:
+        print(f"{file.stem}: {file}", file=sys.stderr)
+    if figure and outcome.chart:
+        write_figure(draw(outcome.chart), figure)
     return 0
 
 
-def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any]) -> Any:
+def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:
+    """What is asked: options that are given; else, in the quick form, those of that form."""
     values = {}
-    for item in dataclasses.fields(experiment.options):
+    items = dataclasses.fields(experiment.options)
+    for item in items:
         given = getattr(args, _dest(item), None)
+        if quick and given in (None, False) and item.name in experiment.quick:
+            given = experiment.quick[item.name]
         if given is not None:
             read = item.metadata["read"]
-            values[item.name] = read(given) if read else given
-    if _takes_run(experiment):
+            values[item.name] = read(given) if read and isinstance(given, str) else given
+    if experiment.takes_run:
+        named = {item.name for item in items}
+        for name, value in experiment.quick.items() if quick else ():
+            if name not in named:
+                _prefer_given(args, name, str(value))
         values["spec"] = args.run if args.run in experiment.besides else spec_from(args)
     return experiment.options(**values)
 
 
+def _prefer_given(args: argparse.Namespace, name: str, value: str) -> None:
+    """Set a field of the run that the command line does not name."""
+    if "." in name:
+        args.rest = [f"--{name}={value}", *args.rest]  # one that is given comes later, and counts
+    elif getattr(args, name, None) is None:
+        setattr(args, name, value)
+
+
+def _changes(args: argparse.Namespace) -> dict[str, Any]:
+    changes: dict[str, Any] = asked_fields(args)
+    return changes if args.lr is None else {**changes, "lr": args.lr}
+
+
 def _list(args: argparse.Namespace) -> int:
     from lockstep import experiments
+    from lockstep.experiments.outcome import seconds_here
+    from lockstep.report.quantities import duration
 
-    questions = experiments.questions()
-    # "summary" is what programs of 0.1 read
-    rows = [{"name": n, "question": q, "summary": q} for n, q in questions.items()]
-    answer(args, rows, lambda: print_table(("experiment", "question"), questions.items()))
+    rows, cells = [], []
+    for name, question in experiments.questions().items():
+        experiment = experiments.get(name)
+        measured = experiment.seconds or (None, None)
+        here = [seconds_here(name, quick) for quick in (False, True)]
+        # "summary" is what programs of 0.1 read
+        row = {"name": name, "question": question, "summary": question}
+        rows.append({**row, "seconds": measured, "seconds_here": here})
+        times = [
+            duration(round(own)) if own else f"about {duration(round(known))}" if known else ""
+            for own, known in zip(here, measured, strict=True)
+        ]
+        cells.append((name, question, *times))
+    columns = ("experiment", "question", "in full", "quick")
+    answer(args, rows, lambda: print_table(columns, cells))
     return 0

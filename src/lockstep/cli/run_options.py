@@ -14,11 +14,19 @@ RUN = "a run's folder, its name below runs/, or a unique beginning of that"
 _LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 
 
-def add_run_options(parser: argparse.ArgumentParser, without: Sequence[str] = ()) -> None:
-    """The argument and options of every command that starts from a recipe or a TOML file."""
+def add_run_options(
+    parser: argparse.ArgumentParser, without: Sequence[str] = (), default: str = ""
+) -> None:
+    """The argument and options of every command that starts from a recipe or a TOML file. With a
+    `default`, a recipe need not be named."""
     help = "a recipe's name (see `lockstep recipes`), or a TOML or JSON file"
-    parser.add_argument("run", metavar="RECIPE", help=help)
-    parser.usage = "%(prog)s RECIPE [options]"  # all of them would fill a screen
+    if default:
+        help = f"{help} (default: {default})"
+        parser.add_argument("run", metavar="RECIPE", nargs="?", default=default, help=help)
+    else:
+        parser.add_argument("run", metavar="RECIPE", help=help)
+    usage = "%(prog)s [RECIPE] [options]" if default else "%(prog)s RECIPE [options]"
+    parser.usage = usage  # all of them would fill a screen
     add_field_options(parser, without)
 
 

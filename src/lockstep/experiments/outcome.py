@@ -1,9 +1,9 @@
 """An experiment carried out: in its folder, with its tables, figure and page written there.
 
-    experiments/NAME/   experiment.json   what was asked, by which command, and how long it took
-                        answer.json       the answer as plain values
-                        figure.png, figure.svg, page.html
-                        runs/             a folder for each run
+experiments/NAME/   experiment.json   what was asked, by which command, and how long it took
+                    answer.json       the answer as plain values
+                    figure.png, figure.svg, page.html
+                    runs/             a folder for each run
 """
 
 from __future__ import annotations
@@ -158,14 +158,15 @@ def _written(
     experiment: Experiment[Any, Any], asked: Any, found: Any, folder: Path, how: How
 ) -> Outcome:
     chart = experiment.chart(found) if experiment.chart else None
-    files, missing = [], []
+    files: list[Path] = []
+    missing: list[str] = []
     answer = json.dumps(json_safe(experiment.to_dict(found)), default=str)
     write_whole(folder / "answer.json", answer.encode())
-    for suffix in (".png", ".svg") if chart else ():
+    if chart is not None:
         try:
-            files.append(save_figure(draw(chart), folder / f"figure{suffix}"))
+            files = [save_figure(draw(chart), folder / f"figure{s}") for s in (".png", ".svg")]
         except MissingError as error:
-            missing = [str(error)]
+            missing.append(str(error))
     told = Told(
         experiment.name,
         experiment.question,

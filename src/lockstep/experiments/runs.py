@@ -262,6 +262,4 @@ def of_runs(
     def run(asked: Any, work: Work) -> Runs:
         return work.carry_out(runs(asked))
 
-    return Experiment(
-        name, about, options, run, tables, Runs.to_dict, chart, fields=True, **others
-    )
+    return Experiment(name, about, options, run, tables, Runs.to_dict, chart, fields=True, **others)

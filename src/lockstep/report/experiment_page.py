@@ -36,7 +36,9 @@ def experiment_page(told: Told, parts: Iterable[TextTable | str], chart: Chart |
         told.question,
         page.heading(told.question, about),
         page.section("Answer", drawn, *(text_part(part) for part in parts)),
-        page.section("What to look at", *(f"<p>{escape(p)}</p>" for p in _paragraphs(told.look_at))),
+        page.section(
+            "What to look at", *(f"<p>{escape(p)}</p>" for p in _paragraphs(told.look_at))
+        ),
         page.section("How it was found", f"<p>{escape(told.how)}</p>" if told.how else ""),
         page.section("How to change it", f"<pre>{escape(commands)}</pre>" if commands else ""),
         page.section("Settings", page.facts(list(told.settings.items()))),
@@ -59,4 +61,5 @@ def text_part(part: TextTable | str) -> str:
 
 
 def _paragraphs(text: str) -> list[str]:
-    return [" ".join(part.split()) for part in text.strip().split("\n\n") if part.strip()]
+    parts = [" ".join(part.split()) for part in text.split("\n\n")]
+    return [f"<p>{escape(part)}</p>" for part in parts if part]

@@ -17,6 +17,7 @@ from lockstep.schedules import Schedule, format_schedule
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lockstep.report.charts import Chart
     from lockstep.spec import RunSpec
 
 Cell = str | tuple[str, str]  # text, or text and the class of its cell
@@ -89,6 +90,13 @@ def figure(draw: Callable[[], Figure], name: str, caption: str) -> str:
     except MissingError as error:
         return f'<p class="note">No figure: {html.escape(str(error))}</p>'
     return f"<figure>\n{svg}\n<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
+
+
+def chart(chart: Chart, name: str, caption: str) -> str:
+    """A chart with its caption."""
+    from lockstep.report.figures import draw
+
+    return figure(lambda: draw(chart), name, caption)
 
 
 def details(summary: str, text: str) -> str:

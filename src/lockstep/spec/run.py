@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.checks import folder_name, listed, one_of, part_of, store, truth, whole
+from lockstep.errors import InputError
 from lockstep.schedules import KINDS, ReduceOnPlateau, Schedule
 from lockstep.spec import convert, document
 from lockstep.spec.parts import PARTS, DataPart, ModelPart, OptimizerPart
@@ -50,8 +51,9 @@ class RunSpec:
 
     A field with its help and check here is an option of every command that takes a run.
     `batch_size` is that of all `devices` together. `evaluate` names the splits measured after every
-    `evaluate_epochs` epochs and at the end. `checkpoint_steps` 0 means after an epoch, at most
-    every ten seconds, and at the end. `threads` 0 leaves their number to the framework.
+    `evaluate_epochs` epochs and at the end; with `evaluate_steps` also before the first update and
+    after every so many. `checkpoint_steps` 0 means after an epoch, at most every ten seconds, and
+    at the end. `threads` 0 leaves their number to the framework.
     """
 
     name: str = _option(
@@ -102,6 +104,13 @@ class RunSpec:
         "what is measured after epochs: train, test or both", _splits, (), rare=True
     )
     evaluate_epochs: int = _option("measure after every so many epochs", whole, 1, rare=True)
+    evaluate_steps: int = _option(
+        "measure after every so many updates too; 0: after epochs only",
+        partial(whole, least=0),
+        0,
+        rare=True,
+        added=True,
+    )
     checkpoint_steps: int = _option(
         "save after every so many updates; 0: by the clock", partial(whole, least=0), 0, rare=True
     )
@@ -117,6 +126,9 @@ class RunSpec:
         for item in fields(self):
             value = item.metadata["check"](item.name, getattr(self, item.name))
             store(self, item.name, value)
+        if self.evaluate_steps and not self.evaluate:
+            remedy = "Give --evaluate train, test or both."
+            raise InputError("evaluate_steps", self.evaluate_steps, "no split is measured", remedy)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as TOML and JSON hold them."""

@@ -1,10 +1,11 @@
-"""Metrics of an epoch: sums and counts, divided once."""
+"""Metrics of an epoch, and those measured between: sums and counts, divided once."""
 
 from __future__ import annotations
 
 import math
 
-from lockstep.training.run_state import Training
+from lockstep.training.events import StepsEvaluated
+from lockstep.training.run_state import Training, keep_last_good
 
 
 def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:
@@ -12,10 +13,29 @@ def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:
     metrics = {"train_loss": run.sums.loss / run.sums.count} if run.sums.count else {}
     if run.task.vocabulary is not None and metrics:
         metrics["train_perplexity"] = perplexity(metrics["train_loss"])
-    last = run.step == run.num_steps
-    if last or (epoch + 1) % run.spec.evaluate_epochs == 0:
-        for split in run.spec.evaluate:
-            metrics |= evaluate_split(run, split)
+    return metrics | evaluate_splits(run) if _measures(run, epoch) else metrics
+
+
+def _measures(run: Training, epoch: int) -> bool:
+    """Whether the end of an epoch that has come to it is one at which splits are measured."""
+    return run.step == run.num_steps or (epoch + 1) % run.spec.evaluate_epochs == 0
+
+
+def evaluate_if_due(run: Training, epoch: int) -> None:
+    """Measure at multiples of evaluate_steps, unless the end of the epoch does it anyway."""
+    every = run.spec.evaluate_steps
+    if not every or run.step % every or (run.step == run.epoch_end and _measures(run, epoch)):
+        return
+    metrics = evaluate_splits(run)
+    if not stop_if_broken(run, metrics):
+        run.emit(StepsEvaluated(run.step, epoch, metrics, run.seconds))
+
+
+def evaluate_splits(run: Training) -> dict[str, float]:
+    """The metrics of every split that the run evaluates."""
+    metrics: dict[str, float] = {}
+    for split in run.spec.evaluate:
+        metrics |= evaluate_split(run, split)
     return metrics
 
 
@@ -37,7 +57,18 @@ def watched(run: Training) -> str:
     return "test_loss" if "test" in run.spec.evaluate else "train_loss"
 
 
-def broken_loss(metrics: dict[str, float]) -> float | None:
+def stop_if_broken(run: Training, metrics: dict[str, float]) -> bool:
+    """Whether a measured loss is not finite. If so, the run stops at the last state that was good;
+    of initial weights there is none."""
+    broken = _broken_loss(metrics)
+    last = run.previous_call  # its last update broke the weights that were measured
+    if broken is None or last is None:
+        return False
+    keep_last_good(run, last, len(last.rows), broken)
+    return True
+
+
+def _broken_loss(metrics: dict[str, float]) -> float | None:
     """A loss that is not finite, None where all are."""
     losses = (value for name, value in metrics.items() if name.endswith("_loss"))
     return next((loss for loss in losses if not math.isfinite(loss)), None)

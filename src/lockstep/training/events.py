@@ -81,6 +81,17 @@ class EpochCompleted:
 
 
 @dataclass(frozen=True)
+class StepsEvaluated:
+    """The evaluated splits were measured after `step` updates, within `epoch`: the spec's
+    `evaluate_steps`. Metrics are named as those of an epoch; `seconds` is the time of the steps."""
+
+    step: int
+    epoch: int
+    metrics: dict[str, float]
+    seconds: float
+
+
+@dataclass(frozen=True)
 class LearningRateSet:
     """A callback set the rate by hand, from `step` on; None returned it to the schedule."""
 
@@ -153,6 +164,7 @@ Event = (
     | ProgramCompiled
     | StepsCompleted
     | EpochCompleted
+    | StepsEvaluated
     | LearningRateSet
     | RemarkMade
     | CheckpointSaved

@@ -21,6 +21,7 @@ from lockstep.training.events import (
     RemarkMade,
     RunStarted,
     StepsCompleted,
+    StepsEvaluated,
     described,
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
@@ -48,6 +49,7 @@ class History:
         self.facts: dict[str, Any] = {}  # of the data, as the run found it
         self._calls: tuple[np.ndarray, np.ndarray] | None = None
         self.epochs: list[EpochCompleted] = []
+        self.evaluations: list[StepsEvaluated] = []  # those between the ends of epochs
         self.compile_seconds = 0.0
         self.notes: list[str] = []
         self.remarks: list[str] = []
@@ -66,8 +68,12 @@ class History:
             while self.epochs and self.epochs[-1].epoch >= event.epoch:
                 self.epochs.pop()
             self.epochs.append(event)
+        elif isinstance(event, StepsEvaluated):
+            self._forget_evaluations(event.step)
+            self.evaluations.append(event)
         elif isinstance(event, RunStarted):
             self.steps_per_epoch, self.facts = event.steps_per_epoch, event.facts
+            self._forget_evaluations(event.step + 1)  # they are measured again
             if "framework" in event.facts:
                 self._begin_in(event.facts["framework"], event.step)
         elif isinstance(event, RemarkMade) and event.text not in self.remarks:
@@ -76,6 +82,11 @@ class History:
             self.compile_seconds, self.notes = event.seconds, event.notes
         elif isinstance(event, CheckpointSkipped | LogDamaged):
             self.damage.append(described(event))
+
+    def _forget_evaluations(self, step: int) -> None:
+        """Drop those after `step` updates or more."""
+        while self.evaluations and self.evaluations[-1].step >= step:
+            self.evaluations.pop()
 
     def _begin_in(self, framework: str, step: int) -> None:
         while self.frameworks and self.frameworks[-1][1] >= step:  # it came to nothing

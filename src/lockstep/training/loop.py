@@ -7,7 +7,7 @@ import time
 import numpy as np
 
 from lockstep.data.plans import batch_numbers
-from lockstep.training.evaluation import broken_loss, epoch_metrics, watched
+from lockstep.training.evaluation import epoch_metrics, evaluate_if_due, stop_if_broken, watched
 from lockstep.training.events import (
     EpochCompleted,
     RemarkMade,
@@ -21,6 +21,8 @@ from lockstep.training.run_state import EpochSums, Training, keep_last_good
 def train_loop(run: Training) -> None:
     """Train to the end, or until stopped, interrupted or diverged. The state is saved each way,
     and only then the end is announced."""
+    if run.step == 0:
+        evaluate_if_due(run, epoch=0)
     while not run.finished and run.goes_on():
         _epoch(run, run.epochs_ended)
     run.save()
@@ -58,10 +60,7 @@ def _mind_zero_rate(run: Training, epoch: int) -> None:
 
 def _end_epoch(run: Training, epoch: int) -> None:
     metrics = epoch_metrics(run, epoch)
-    broken = broken_loss(metrics)
-    if broken is not None and run.previous_call is not None:
-        last = run.previous_call  # its last update broke the weights that were measured
-        keep_last_good(run, last, len(last.rows), broken)
+    if stop_if_broken(run, metrics):
         return
     run.rates.observe(metrics, watched(run))
     run.epochs_ended += 1
@@ -91,4 +90,5 @@ def _call(run: Training, rows: np.ndarray, epoch: int) -> None:
     run.previous_call = call
     run.advance(state, losses, rows.shape[1], seconds)
     run.emit(event)
+    evaluate_if_due(run, epoch)  # before the state is saved: a resumed run does not measure again
     run.save_if_due(epoch_ended=False)

@@ -159,11 +159,9 @@ class Training:
         Rank 0 says it for all processes, and the rate that it set by hand: they agree once a call,
         for that costs as much as a step of a small model."""
         limits = [int(self._pace), self.epoch_end - self.step]
-        if self.event_steps:
-            # counted from step 0: a resumed run has its events where an uninterrupted one has
-            limits.append(self.event_steps - self.step % self.event_steps)
-        if self.spec.checkpoint_steps:
-            limits.append(self.spec.checkpoint_steps - self.step % self.spec.checkpoint_steps)
+        # counted from step 0: a resumed run has its events where an uninterrupted one has
+        multiples = (self.event_steps, self.spec.checkpoint_steps, self.spec.evaluate_steps)
+        limits += [every - self.step % every for every in multiples if every]
         size = 0 if self.stopped else max(1, min(limits))
         size, self.rates.by_hand = self.agree(np.array([size, self.rates.by_hand])).tolist()
         self.stopped = self.stopped or size == 0
