@@ -12,6 +12,7 @@ from lockstep.schedules.combine import Warmup
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import (
     DATA,
+    LOADINGS,
     LOSSES,
     MODELS,
     OPTIMIZERS,
@@ -32,6 +33,7 @@ texts = st.text(max_size=20)
 _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "source": st.sampled_from(SOURCES),
     "order": st.sampled_from(ORDERS),
+    "loading": st.sampled_from(LOADINGS),
     "sampling": st.sampled_from(SAMPLINGS),
     "loss": st.sampled_from(LOSSES),
     "pooling": st.sampled_from(POOLINGS),
