@@ -121,7 +121,7 @@ def _drawn(x: np.ndarray, y: np.ndarray, smooth: bool) -> tuple[np.ndarray, np.n
     return thinned(x[places], means)
 
 
-def _joined(curves: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+def _joined(curves: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, Any]:
     """One curve as it is; of several their mean, lowest and highest, where all of them are."""
     if len(curves) == 1:
         return {"x": curves[0][0], "y": curves[0][1]}
