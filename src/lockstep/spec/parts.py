@@ -191,7 +191,7 @@ class OptimizerPart:
     clip_value: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("weight_decay", "clip_norm", "clip_value", "eps"):
+        for name in ("weight_decay", "clip_norm", "clip_value", "eps", "temperature"):
             self._keep(name)
         for name in ("momentum", "decay"):
             self._keep(name, most=1.0)
@@ -209,6 +209,14 @@ class SGD(OptimizerPart):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
+
+
+@dataclass(frozen=True)
+class SGLD(OptimizerPart):
+    """w <- w - lr g + sqrt(2 lr temperature) n, n standard normal: Langevin dynamics."""
+
+    kind: ClassVar[str] = "sgld"
+    temperature: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -298,7 +306,7 @@ def add(section: str, part: type[Any]) -> None:
 _BUILT_IN: dict[str, tuple[type[Any], ...]] = {
     "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
     "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel),
-    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW),
+    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW, SGLD),
 }
 for _section, _parts in _BUILT_IN.items():
     for _part in _parts:
