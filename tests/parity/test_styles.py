@@ -200,6 +200,15 @@ def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str) -> None
 
 
 @pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("gate", ["update", "reset"])
+def test_a_gru_with_one_gate_has_no_concise_form(gate: str, framework: str) -> None:
+    spec = recipe("timemachine-gru", model="one-gate", model__gate=gate, style="concise", **TEXT)
+    spec = spec.with_fields({"framework": framework})
+    with pytest.raises(InputError, match=r"'OneGateNet': has no .* form. Use --style scratch"):
+        registry.get(framework).compile(assemble(spec), spec)
+
+
+@pytest.mark.parametrize("framework", OTHERS)
 def test_langevin_dynamics_has_no_concise_form(framework: str) -> None:
     spec = small("sgld", framework=framework, style="concise")
     with pytest.raises(InputError, match=r"optimizer\.kind = 'sgld': has no concise form in .*"):

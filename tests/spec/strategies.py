@@ -12,6 +12,7 @@ from lockstep.schedules.combine import Warmup
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import (
     DATA,
+    GATES,
     LOSSES,
     MODELS,
     OPTIMIZERS,
@@ -36,6 +37,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "loss": st.sampled_from(LOSSES),
     "pooling": st.sampled_from(POOLINGS),
     "reset": st.sampled_from(RESETS),
+    "gate": st.sampled_from(GATES),
     "drop_last": st.booleans(),
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,

@@ -20,6 +20,7 @@ ORDERS = ("shuffled", "in_order", "with_replacement")
 SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
+GATES = ("reset", "update")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
 
@@ -157,6 +158,15 @@ class GRU(_Model):
     kind: ClassVar[str] = "gru"
     num_hiddens: Width = 256
     reset: Annotated[str, partial(one_of, known=RESETS)] = "before"
+
+
+@dataclass(frozen=True)
+class OneGate(_Model):
+    """A GRU in which one `gate` acts: without reset (R = 1), or without update (Z = 0)."""
+
+    kind: ClassVar[str] = "one-gate"
+    num_hiddens: Width = 256
+    gate: Annotated[str, partial(one_of, known=GATES)] = "update"
 
 
 @dataclass(frozen=True)
@@ -305,7 +315,7 @@ def add(section: str, part: type[Any]) -> None:
 
 _BUILT_IN: dict[str, tuple[type[Any], ...]] = {
     "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
-    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel),
+    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OneGate, OwnModel),
     "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW, SGLD),
 }
 for _section, _parts in _BUILT_IN.items():
