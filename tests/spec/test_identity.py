@@ -88,6 +88,7 @@ _OTHER_PART: dict[str, Any] = {
     "hiddens": (256, 1),
     "pooling": "avg",
     "reset": "after",
+    "gate": "reset",
 }
 
 
