@@ -10,7 +10,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
-from lockstep.experiments.outcome import How, carry_out
+from lockstep.experiments.outcome import How, ask, carry_out
 from lockstep.experiments.runs import Interrupted, Planned, Runs, Work, folder_name, of_runs
 from lockstep.report.curves import curve, panel
 from lockstep.training import train
@@ -176,3 +176,13 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
         carry_out(experiment, experiment.options(), how)  # type: ignore[attr-defined, arg-type]
     with pytest.raises(InputError, match="is a file"):
         carry_out(experiment, experiment.options(), How(out=tmp_path / "out" / "experiment.json"))  # type: ignore[attr-defined, arg-type]
+
+
+def test_asked_from_python(tmp_path: Path) -> None:
+    outcome = ask("vectorization", out=tmp_path, quick=True, frameworks="numpy", size=64)
+    assert outcome.found.asked.seconds == 0.1  # of the quick form
+    assert outcome.found.asked.frameworks == ("numpy",)
+    with pytest.raises(InputError, match="option = 'sise'.*Did you mean 'size'"):
+        ask("vectorization", out=tmp_path, sise=64)
+    with pytest.raises(InputError, match="Did you mean 'minibatch'"):
+        ask("minibach")

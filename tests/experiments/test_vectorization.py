@@ -1,4 +1,4 @@
-"""Rates of a product: the more is done in a call, the faster; checked against NumPy in the worker."""
+"""Rates of a product: the more is done in a call, the faster; every way computes the product."""
 
 from __future__ import annotations
 

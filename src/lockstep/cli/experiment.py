@@ -186,23 +186,19 @@ def _ask_all(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:
-    """What is asked: options that are given; else, in the quick form, those of that form."""
-    values = {}
+    """What the command line asks."""
+    from lockstep.experiments.outcome import asked_with
+
     items = dataclasses.fields(experiment.options)
-    for item in items:
-        given = getattr(args, _dest(item), None)
-        if quick and given in (None, False) and item.name in experiment.quick:
-            given = experiment.quick[item.name]
-        if given is not None:
-            read = item.metadata["read"]
-            values[item.name] = read(given) if read and isinstance(given, str) else given
+    given = {item.name: getattr(args, _dest(item), None) for item in items}
+    # a switch that is not given is False
+    values = {name: None if value is False else value for name, value in given.items()}
     if experiment.takes_run:
-        named = {item.name for item in items}
         for name, value in experiment.quick.items() if quick else ():
-            if name not in named:
+            if name not in values:
                 _prefer_given(args, name, str(value))
         values["spec"] = args.run if args.run in experiment.besides else spec_from(args)
-    return experiment.options(**values)
+    return asked_with(experiment, values, quick)
 
 
 def _prefer_given(args: argparse.Namespace, name: str, value: str) -> None:
