@@ -7,7 +7,7 @@ another kind known. `models.add` and `optimizers.add` call it.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -17,6 +17,7 @@ from lockstep.extensions import Registry
 
 SOURCES = ("real", "generated")
 ORDERS = ("shuffled", "in_order", "with_replacement")
+LOADINGS = ("at_once", "one_by_one")
 SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
@@ -35,6 +36,7 @@ def _widths(field: str, value: object) -> tuple[int, ...]:
 # types of fields, with their checks
 Source = Annotated[str, partial(one_of, known=SOURCES)]
 Order = Annotated[str, partial(one_of, known=ORDERS)]
+Loading = Annotated[str, partial(one_of, known=LOADINGS)]
 Flag = Annotated[bool, truth]
 Count = Annotated[int, whole]
 Width = Annotated[int, _width]
@@ -56,14 +58,21 @@ class _Data:
         check_fields(self, "data")
 
 
+def _added(default: Any) -> Any:
+    """A field that is younger than hashes of runs: at its default it leaves them as they were."""
+    return field(default=default, metadata={"added": True})
+
+
 @dataclass(frozen=True)
 class ExampleData(_Data):
-    """What every set of examples has: the first `max_examples` of it are used, in an `order`."""
+    """What every set of examples has: the first `max_examples` of it are used, in an `order`. A
+    batch is collected at once, or one example after another, as a plain data loader does."""
 
     source: Source = "real"
     order: Order = "shuffled"
     drop_last: Flag = False
     max_examples: Count = 1
+    loading: Loading = _added("at_once")
 
 
 @dataclass(frozen=True)
@@ -289,9 +298,9 @@ def add(section: str, part: type[Any]) -> None:
     name = getattr(part, "__name__", part)
     if not hasattr(part, "__dataclass_params__") or not part.__dataclass_params__.frozen:
         raise InputError(section, name, "is no frozen dataclass", "Use @dataclass(frozen=True).")
-    for field in fields(part):
-        if field.default is MISSING:
-            raise InputError(f"{section}.{field.name}", name, "has no default", "Give it one.")
+    for item in fields(part):
+        if item.default is MISSING:
+            raise InputError(f"{section}.{item.name}", name, "has no default", "Give it one.")
     PARTS[section].add(getattr(part, "kind", ""), part)
 
 
