@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from lockstep import recipes
 from lockstep.experiments import option
@@ -55,7 +54,7 @@ def sent(spec: RunSpec, num_steps: int) -> int:
     >>> sent(spec, 10), 10 * 2 * 8 * 61706 * 3 // 4
     (7404800, 7404720)
     """
-    length = sum(prod(shape) for shape in model_of(spec).shapes.values())
+    length = sum(array.size for array in model_of(spec).initial_weights(0).values())
     itemsize = int(spec.precision.removeprefix("float")) // 8
     return num_steps * itemsize * max(algorithms.ring(spec.devices, length).sent)
 
