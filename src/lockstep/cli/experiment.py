@@ -60,6 +60,10 @@ def _add_experiments(parser: Parser) -> None:
     listing = commands.add_parser("list", help="every experiment and its question")
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(handler=_list)
+    every = commands.add_parser("all", help="every experiment, one after another")
+    every.add_argument("--quick", action="store_true", help="their quick forms")
+    every.add_argument("--out", metavar="DIR", default="experiments", help="has a folder for each")
+    every.set_defaults(handler=_ask_all)
     for name, question in experiments.questions().items():
         _add_experiment(commands, name, question)
 
@@ -159,6 +163,26 @@ def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) 
     if figure and outcome.chart:
         write_figure(draw(outcome.chart), figure)
     return 0
+
+
+def _ask_all(args: argparse.Namespace) -> int:
+    """Ask every experiment as a person would; one that fails is reported and hides no other."""
+    from lockstep import experiments
+    from lockstep.cli import main
+
+    codes = {}
+    for name in experiments.questions():
+        print(f"\n== {name}", flush=True)
+        form = ["--quick"] if args.quick and experiments.get(name).quick else []
+        folder = Path(args.out) / (f"{name}-quick" if form else name)
+        codes[name] = main(["experiment", name, *form, "--out", str(folder)])
+        if codes[name] == 130:
+            return 130
+    failed = [name for name, code in codes.items() if code]
+    print(f"\n{len(codes) - len(failed)} of {len(codes)} experiments in {args.out}/")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 2 if failed else 0
 
 
 def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:

@@ -23,7 +23,7 @@ from lockstep.experiments import Experiment, Progress, no_progress
 from lockstep.experiments.runs import Work
 from lockstep.files import json_safe, write_whole
 from lockstep.report.charts import Chart
-from lockstep.report.experiment_page import Told, experiment_page
+from lockstep.report.experiment_page import Told, experiment_markdown, experiment_page
 from lockstep.report.figures import draw, save_figure
 from lockstep.report.tables import TextTable
 from lockstep.training.machine import machine_facts
@@ -178,6 +178,9 @@ def _written(
         how.command or shlex.join(["lockstep", "experiment", experiment.name]),
         how.quick,
     )
-    page = experiment_page(told, experiment.tables(found), chart)
+    parts = list(experiment.tables(found))
+    page = experiment_page(told, parts, chart)
     write_whole(folder / "page.html", page.encode())
+    text = experiment_markdown(told, parts, files[-1].name if files else "")
+    write_whole(folder / "answer.md", text.encode())
     return Outcome(experiment, found, folder, (*files, folder / "page.html"), tuple(missing))

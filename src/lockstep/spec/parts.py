@@ -21,6 +21,7 @@ LOADINGS = ("at_once", "one_by_one")
 SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
+GATES = ("reset", "update")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
 
@@ -169,6 +170,15 @@ class GRU(_Model):
 
 
 @dataclass(frozen=True)
+class OneGate(_Model):
+    """A GRU in which one `gate` acts: without reset (R = 1), or without update (Z = 0)."""
+
+    kind: ClassVar[str] = "one-gate"
+    num_hiddens: Width = 256
+    gate: Annotated[str, partial(one_of, known=GATES)] = "update"
+
+
+@dataclass(frozen=True)
 class OwnModel:
     """A person's own model; `reference` is `file.py:name`, "" where it has none.
 
@@ -200,7 +210,7 @@ class OptimizerPart:
     clip_value: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("weight_decay", "clip_norm", "clip_value", "eps"):
+        for name in ("weight_decay", "clip_norm", "clip_value", "eps", "temperature"):
             self._keep(name)
         for name in ("momentum", "decay"):
             self._keep(name, most=1.0)
@@ -218,6 +228,14 @@ class SGD(OptimizerPart):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
+
+
+@dataclass(frozen=True)
+class SGLD(OptimizerPart):
+    """w <- w - lr g + sqrt(2 lr temperature) n, n standard normal: Langevin dynamics."""
+
+    kind: ClassVar[str] = "sgld"
+    temperature: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -306,8 +324,8 @@ def add(section: str, part: type[Any]) -> None:
 
 _BUILT_IN: dict[str, tuple[type[Any], ...]] = {
     "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
-    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel),
-    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW),
+    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OneGate, OwnModel),
+    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW, SGLD),
 }
 for _section, _parts in _BUILT_IN.items():
     for _part in _parts:
