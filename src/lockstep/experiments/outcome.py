@@ -76,10 +76,10 @@ def carry_out(
     folder = how.out or default_folder(experiment.name, how.quick)
     refuse_other(folder, experiment.name)
     known = {item.name for item in dataclasses.fields(asked)}
-    quick = {name: value for name, value in experiment.quick.items() if name not in known}
-    changes = dict(how.changes)
-    if experiment.fields and not experiment.takes_run:
+    changes, quick = dict(how.changes), {}
+    if experiment.fields and not experiment.takes_run:  # else the run that is asked about has them
         changes.setdefault("framework", experiment.framework)
+        quick = {name: value for name, value in experiment.quick.items() if name not in known}
     work = Work(folder, progress, changes, quick if how.quick else {}, how.num_seeds)
     begin = time.perf_counter()
     _write_facts(folder, experiment, asked, how, None)

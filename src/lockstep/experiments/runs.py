@@ -254,6 +254,7 @@ def of_runs(
     *,
     tables: Callable[[Runs], Iterable[TextTable | str]],
     chart: Callable[[Runs], Chart],
+    to_dict: Callable[[Runs], Any] = Runs.to_dict,
     options: type = NoOptions,
     **others: Any,
 ) -> Experiment[Any, Runs]:
@@ -262,4 +263,4 @@ def of_runs(
     def run(asked: Any, work: Work) -> Runs:
         return work.carry_out(runs(asked))
 
-    return Experiment(name, about, options, run, tables, Runs.to_dict, chart, fields=True, **others)
+    return Experiment(name, about, options, run, tables, to_dict, chart, fields=True, **others)
