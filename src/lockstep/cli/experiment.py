@@ -186,24 +186,20 @@ def _ask_all(args: argparse.Namespace) -> int:
 
 
 def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:
-    """What is asked: options that are given; else, in the quick form, those of that form."""
-    values = {}
+    """What the command line asks."""
+    from lockstep.experiments.outcome import asked_with
+
     items = dataclasses.fields(experiment.options)
-    for item in items:
-        given = getattr(args, _dest(item), None)
-        if quick and given in (None, False) and item.name in experiment.quick:
-            given = experiment.quick[item.name]
-        if given is not None:
-            read = item.metadata["read"]
-            values[item.name] = read(given) if read and isinstance(given, str) else given
+    given = {item.name: getattr(args, _dest(item), None) for item in items}
+    # a switch that is not given is False
+    values = {name: None if value is False else value for name, value in given.items()}
     if experiment.takes_run:
-        named = {item.name for item in items}
         fields = dict(experiment.recipe_fields) if args.run == experiment.recipe else {}
-        fields |= {n: v for n, v in experiment.quick.items() if quick and n not in named}
+        fields |= {n: v for n, v in experiment.quick.items() if quick and n not in values}
         for name, value in fields.items():
             _prefer_given(args, name, value)
         values["spec"] = args.run if args.run in experiment.besides else spec_from(args)
-    return experiment.options(**values)
+    return asked_with(experiment, values, quick)
 
 
 def _prefer_given(args: argparse.Namespace, name: str, value: Any) -> None:

@@ -1,5 +1,5 @@
-"""The page of an experiment: its question, the figure, the table, what to look at, how to go on. The
-same as Markdown, for documents."""
+"""The page of an experiment: its question, the figure, the table, what to look at, how to go on.
+The same as Markdown, for documents."""
 
 from __future__ import annotations
 
