@@ -182,7 +182,7 @@ def test_asked_from_python(tmp_path: Path) -> None:
     outcome = ask("vectorization", out=tmp_path, quick=True, frameworks="numpy", size=64)
     assert outcome.found.asked.seconds == 0.1  # of the quick form
     assert outcome.found.asked.frameworks == ("numpy",)
-    with pytest.raises(InputError, match="option = 'sise'.*Did you mean 'size'"):
+    with pytest.raises(InputError, match=r"option = 'sise'.*Did you mean 'size'"):
         ask("vectorization", out=tmp_path, sise=64)
     with pytest.raises(InputError, match="Did you mean 'minibatch'"):
         ask("minibach")

@@ -56,7 +56,7 @@ def _add_scaling(parser: Parser) -> None:
 def _add_experiments(parser: Parser) -> None:
     from lockstep import experiments
 
-    commands = parser.add_subparsers(dest="experiment", metavar="NAME", required=True)
+    commands = parser.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
     listing = commands.add_parser("list", help="every experiment and its question")
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(handler=_list)
