@@ -105,7 +105,9 @@ class Browser:
         size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         self.send("Emulation.setDeviceMetricsOverride", **size)
         self.send("Page.navigate", url=path.resolve().as_uri())
-        self.wait("document.readyState === 'complete' && 'drawn' in document.documentElement.dataset")
+        self.wait(
+            "document.readyState === 'complete' && 'drawn' in document.documentElement.dataset"
+        )
 
     def run(self, code: str) -> Any:
         """The value of an expression in the page."""
@@ -175,10 +177,8 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     kill: Callable[[int], None] = lambda how: os.killpg(process.pid, how)  # noqa: E731
     with contextlib.suppress(ProcessLookupError):
         kill(signal.SIGTERM)
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(5)
-    except subprocess.TimeoutExpired:
-        pass
     with contextlib.suppress(ProcessLookupError):
         kill(signal.SIGKILL)
     process.wait(5)

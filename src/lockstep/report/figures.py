@@ -127,12 +127,12 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     if panel.y_log:
         axes.set_yscale("log")
     _set_ticks(axes, panel)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
         axes.set_ylim(bottom=0)
-    if panel.y_range is not None:
-        axes.set_ylim(*panel.y_range)
 
 
 def _draw_series(axes: Axes, series: Series, colour: str) -> None:

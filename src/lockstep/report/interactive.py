@@ -88,7 +88,7 @@ def _panel_html(panel: Panel, name: str, legend: str, colours: dict[str, str], t
 
     plot = _plot(panel, colours, thin)
     # inside a script element only < could end it
-    data = json.dumps(json_item(plot, name)).replace("<", "\\u003c")  # type: ignore[arg-type]
+    data = json.dumps(json_item(plot, name)).replace("<", "\\u003c")
     kind = "panel wide-panel" if panel.wide else "panel"
     title = f"<h4>{html.escape(panel.title)}</h4>\n" if panel.title else ""
     said = html.escape(panel.caption or f"{panel.title}: {panel.y} against {panel.x}")
@@ -166,8 +166,8 @@ def _style(plot: Any) -> None:
     plot.toolbar.logo = None
     plot.toolbar.autohide, plot.toolbar.group = True, False
     plot.min_border_right = 14
-    # its first row and column of pixels keep a shade of the colours it was painted with before
-    plot.stylesheets = [".bk-Canvas { clip-path: inset(1px 0 0 1px); }"]
+    # its first pixels on two sides keep a shade of the colours it was painted with before
+    plot.stylesheets = [".bk-Canvas { clip-path: inset(2px 0 0 2px); }"]
     for grid in plot.grid:
         grid.grid_line_color = GRID
     for axis in plot.axis:
@@ -195,7 +195,7 @@ def _draw_series(plot: Any, series: Series, colour: str, panel: Panel, thin: int
     tags = ["curve", colour]
     if series.line:
         draw = plot.step if series.steps else plot.line
-        more = {"mode": "after"} if series.steps else {"line_join": "round"}
+        more: dict[str, Any] = {"mode": "after"} if series.steps else {"line_join": "round"}
         more |= {"line_width": series.width, "line_dash": DASHES[series.dash]}
         draw(**place, **ink, **more, tags=tags)
     if series.marker or not series.line:
@@ -203,7 +203,9 @@ def _draw_series(plot: Any, series: Series, colour: str, panel: Panel, thin: int
         fill = None if marker in ("diamond", "cross") else colour
         look = {"marker": marker, "size": 6 if series.marker else 4, "fill_alpha": series.alpha}
         # the points of a line say nothing that it does not
-        plot.scatter(**place, **ink, **look, fill_color=fill, tags=[] if series.line else tags)
+        lines = {other.label for other in panel.series if other.line}
+        told = [] if series.label in lines else tags
+        plot.scatter(**place, **ink, **look, fill_color=fill, tags=told)
 
 
 def _chosen(count: int, most: int) -> np.ndarray:
@@ -305,7 +307,7 @@ def _draw_guide(plot: Any, guide: Guide) -> None:
     place: dict[str, Any] = {"x": 8, "y": guide.value, "x_units": "screen", "y_offset": 3}
     if guide.axis == "x":
         place = {"x": guide.value, "y": 6, "y_units": "screen", "x_offset": 4}
-    look = {"text_color": MUTED, "text_font": FONT, "text_font_size": "12px"}
+    look: dict[str, Any] = {"text_color": MUTED, "text_font": FONT, "text_font_size": "12px"}
     look |= {"background_fill_color": PAPER, "background_fill_alpha": 0.75}
     plot.add_layout(Label(text=PlainText(text=guide.label), **place, **look))
 

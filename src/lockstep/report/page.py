@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lockstep.report.charts import Chart
-    from lockstep.report.charts import Chart
     from lockstep.spec import RunSpec
 
 PLOT = 'class="plot"'  # of an interactive chart; text of others is escaped
