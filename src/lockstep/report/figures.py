@@ -18,13 +18,17 @@ from lockstep.errors import InputError, MissingError
 from lockstep.files import write_whole
 from lockstep.report.charts import (
     FRAMEWORKS,
+    GRID,
     INK,
     MUTED,
+    PAPER,
+    SERIES,
     Chart,
     Guide,
     Heat,
     Panel,
     Series,
+    css_colour,
     is_wide,
     series_colours,
 )
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GRID = "#dfe4e8"
-PAPER = "#fefefe"
 FONT = 10
 FORMATS = (".png", ".svg")
 PANEL_WIDTH = 5.2  # inches
@@ -125,12 +127,12 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     if panel.y_log:
         axes.set_yscale("log")
     _set_ticks(axes, panel)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
         axes.set_ylim(bottom=0)
-    if panel.y_range is not None:
-        axes.set_ylim(*panel.y_range)
 
 
 def _draw_series(axes: Axes, series: Series, colour: str) -> None:
@@ -265,17 +267,11 @@ def figure_svg(figure: Figure, prefix: str, label: str) -> str:
     svg = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
-    for name, value in page_colours().items():
-        svg = svg.replace(value, f"var(--{name}, {value})")
+    for colour in {INK, MUTED, GRID, PAPER, *FRAMEWORKS.values(), *SERIES}:
+        svg = svg.replace(colour, css_colour(colour))
     head = f'<svg role="img" aria-label="{html.escape(label)}"'
     svg = re.sub(r'<svg(.*?) width="[^"]*"', rf"{head}\1", svg, count=1, flags=re.DOTALL)
     return re.sub(r' height="[\d.]+pt"', "", svg, count=1).strip()
-
-
-def page_colours() -> dict[str, str]:
-    """The colours that a page may replace, by the name of their CSS variable."""
-    named = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
-    return named | {f"f-{name}": value for name, value in FRAMEWORKS.items()}
 
 
 def _rendered(figure: Figure, kind: str) -> bytes:
