@@ -62,10 +62,14 @@ def runs_chart(runs: Sequence[LoggedRun], x: str = "step", title: str = "") -> C
 
     looks = {"dash": dash}
     panels = [panel(runs, "loss", x, wide=True, looks=looks)]
-    panels += [panel(runs, name, x, looks=looks) for name in kept]
+    panels += [panel(runs, name, x, looks={**looks, "marker": _marker}) for name in kept]
     rates = {**looks, "steps": True, "smooth": False}
     panels.append(panel(runs, "lr", x, looks=rates, y_zero=True, y_log=False))
     return Chart(title, tuple(p for p in panels if p.series), note(runs))
+
+
+def _marker(run: LoggedRun) -> str:
+    return "circle" if len(run.history.epochs) <= MOST_MARKED else ""
 
 
 def _loss_panel(history: History, colour: str) -> Panel:

@@ -96,7 +96,8 @@ def _machines(runs: Sequence[LoggedRun]) -> list[str]:
     """Each machine once, with the runs that were made there."""
     told: dict[str, list[str]] = {}
     for run in runs:
-        told.setdefault(page.machine(run.machine), []).append(run.label)
+        facts = {name: value for name, value in run.machine.items() if name != "time"}
+        told.setdefault(page.machine(facts), []).append(run.label)
     if len(told) == 1:
         return list(told)
     return [f"<h3>{escape(', '.join(labels))}</h3>{facts}" for facts, labels in told.items()]
