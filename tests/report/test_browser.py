@@ -143,7 +143,7 @@ def test_a_value_under_the_pointer(browser: Browser, path: Path) -> None:
 
 def test_cells_and_bars_tell_their_values(browser: Browser, path: Path) -> None:
     browser.open(path)
-    assert readout(browser, "all-4", 130, 95) == "y a, x 1: loss 1.000"
+    assert readout(browser, "all-4", 190, 80) == "y a, x 1: loss 1.000"
     long = "a row with a name that is long"
     assert readout(browser, "all-3", 200, 55) == f"{long}, 3 ms: 3.000 (2.500 to 3.500)"
 

@@ -41,7 +41,8 @@ def note(comparison: Comparison) -> str:
     """What the figure says of its runs: data, precision, seed and machine."""
     spec, facts = comparison.spec, comparison.machine
     machine = f"{facts.get('processor', 'an unknown processor')}, {facts.get('cores', '?')} cores"
-    return f"data: {spec.data.kind} · {spec.precision} · seed {spec.seed} · {machine}"
+    data = f"{spec.data.kind} ({getattr(spec.data, 'source', 'own')})"  # real or generated
+    return f"data: {data} · {spec.precision} · seed {spec.seed} · {machine}"
 
 
 def loss_panel(comparison: Comparison, *, wide: bool = False) -> Panel:
