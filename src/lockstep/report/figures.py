@@ -29,7 +29,6 @@ from lockstep.report.charts import (
     Panel,
     Series,
     css_colour,
-    is_wide,
     series_colours,
 )
 
@@ -230,12 +229,6 @@ def legend(axes: Axes, **options: Any) -> None:
     """Names of the curves, without a frame, where they hide least."""
     options = {"loc": "best", "frameon": False, "fontsize": FONT - 1, "labelcolor": INK} | options
     axes.legend(**options)
-
-
-def log_if_wide(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic scale where positive values span more than a factor of thirty."""
-    if is_wide(values):
-        axes.set_yscale("log")
 
 
 def _plain(text: str) -> str:
