@@ -21,6 +21,7 @@ FILES = (  # in the order of their commands in the help
     "train",
     "compare",
     "runs",
+    "report",
     "generate",
     "convert",
     "recipes",
