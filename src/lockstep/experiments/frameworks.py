@@ -129,7 +129,8 @@ def chart(found: Comparison) -> Chart:
     looks = {"colour": colour}
     by_time = panel(runs, "loss", "seconds", title=title, x_log=True, looks=looks)
     panels = (deviation_panel(found), by_time, speed_panel(trained))
-    name = f"{found.spec.name}, {found.spec.precision}: {len(trained)} rows"
+    names = ", ".join(dict.fromkeys(row.framework for row in trained))
+    name = f"{found.spec.name}, {found.spec.precision}: the same run in {names}"
     return Chart(name, panels, note(runs) if runs else "")
 
 
@@ -142,7 +143,9 @@ def deviation_panel(found: Comparison) -> Panel:
             values = np.clip(np.nan_to_num(row.curve.deviation, posinf=1.0), LEAST, 1e6)
             x, y = thinned(np.arange(len(values)), np.maximum.accumulate(values))
             series.append(Series(row.label, x, y, _colour(row)))
-    unit = f"largest so far, relative (0 drawn at {LEAST:g})"
+    at_zero = any(np.min(item.y) <= LEAST for item in series)
+    zero = f" (0 drawn at {LEAST:g})" if at_zero else ""
+    unit = f"relative, largest so far{zero}"
     return Panel(
         "deviation of the loss from the oracle",
         "step",
