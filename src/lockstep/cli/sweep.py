@@ -60,9 +60,9 @@ def register(subparsers: Any) -> None:
 def _sweep(args: argparse.Namespace) -> int:
     from lockstep.report.progress import work_progress
     from lockstep.report.sweep_charts import sweep_chart
-    from lockstep.sweep import parse_grid, sweep
-    from lockstep.sweep.sweep import SweepInterrupted
-    from lockstep.sweep.sweep_folder import default_path
+    from lockstep.sweeps import parse_grid, sweep
+    from lockstep.sweeps.sweep import SweepInterrupted
+    from lockstep.sweeps.sweep_folder import default_path
 
     grid = parse_grid(args.grid)
     for name in grid.axes:

@@ -81,6 +81,9 @@ class ManyProgram(Protocol):
     def load(self, snapshots: Sequence[Snapshot]) -> State:
         """The canonical arrays of every setting to a state."""
 
+    def prepare(self, state: State, blocks: Sequence[np.ndarray]) -> None:
+        """Compile for row blocks of these shapes."""
+
     def dump(self, state: State) -> list[Snapshot]:
         """A state to the canonical arrays of every setting (copies). A host sync."""
 

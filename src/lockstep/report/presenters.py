@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from lockstep.comparison.rows import Comparison
-    from lockstep.sweep.trials import Sweep
+    from lockstep.sweeps.trials import Sweep
     from lockstep.training.result import Result
 
 __all__ = [

@@ -12,7 +12,7 @@ from lockstep.report.charts import Chart, Heat, Panel, Series, is_wide
 from lockstep.report.quantities import metric_name
 
 if TYPE_CHECKING:
-    from lockstep.sweep.trials import Sweep, Trial
+    from lockstep.sweeps.trials import Sweep, Trial
 
 
 def sweep_chart(sweep: Sweep) -> Chart:

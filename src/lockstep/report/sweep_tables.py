@@ -14,7 +14,7 @@ from lockstep.report.sweep_charts import value_text
 from lockstep.report.tables import filled, show
 
 if TYPE_CHECKING:
-    from lockstep.sweep.trials import Sweep, Trial
+    from lockstep.sweeps.trials import Sweep, Trial
 
 MOST_ROWS = 40  # of a larger grid, the best are shown
 

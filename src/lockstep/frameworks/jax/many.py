@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 CACHED = 1 << 16  # bytes of state that a slice may have, measured with GRUs of 8 to 256 units
-ONE_CORE = {"xla_cpu_multi_thread_eigen": False}  # the cores have slices of their own
+ONE_CORE: dict[str, str | bool] = {
+    "xla_cpu_multi_thread_eigen": False
+}  # the cores have slices of their own
 
 State = list[DeviceState]  # of every slice, its arrays (width, ...)
 
@@ -92,9 +94,28 @@ class ManyJax:
     def restart_carry(self, state: State) -> State:
         return [s._replace(carry={n: jnp.zeros_like(v) for n, v in s.carry.items()}) for s in state]
 
+    def prepare(self, state: State, blocks: Sequence[np.ndarray]) -> None:
+        for block in blocks:
+            self._loop(
+                block.ndim == 3,
+                self._arguments(state, block, np.zeros((len(block), self._count)), 0)[0],
+            )
+
     def steps(
         self, state: State, rows: np.ndarray, lrs: np.ndarray, first_step: int
     ) -> tuple[State, tuple[list[Array], int]]:
+        arguments = self._arguments(state, rows, lrs, first_step)
+        call = self._loop(rows.ndim == 3, arguments[0])
+        if len(arguments) == 1:
+            found = [call(*arguments[0])]
+        else:
+            found = list(self._pool.map(lambda a: jax.block_until_ready(call(*a)), arguments))
+        return [s for s, _ in found], ([log for _, log in found], len(rows))
+
+    def _arguments(
+        self, state: State, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> list[tuple[Any, ...]]:
+        """Those of the loop, for every slice."""
         first, count = np.int32(first_step), np.int32(len(rows))
         same = optimizers.step_numbers(self._spec.optimizer, lrs[:, 0], first_step)  # (n, k)
         numbers = np.repeat(same[:, None], lrs.shape[1], axis=1)  # (n, S, k)
@@ -103,16 +124,10 @@ class ManyJax:
         spare = max(0, self._capacity.get(rows.shape[-1], 0) - len(rows))
         rows, numbers = _filled_up(rows, spare), _filled_up(numbers, spare)
         own = rows.ndim == 3  # (n, S, b): every setting has batches of its own
-        arguments = [
+        return [
             (part, self._data["train"], self._own(rows, i) if own else rows, n, first, count)
             for i, (part, n) in enumerate(zip(state, self._parts_of(numbers), strict=True))
         ]
-        call = self._loop(own, arguments[0])
-        if len(arguments) == 1:
-            found = [call(*arguments[0])]
-        else:
-            found = list(self._pool.map(lambda a: jax.block_until_ready(call(*a)), arguments))
-        return [s for s, _ in found], ([log for _, log in found], int(count))
 
     def fetch(self, log: tuple[list[Array], int]) -> np.ndarray:
         parts, count = log

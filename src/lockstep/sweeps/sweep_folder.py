@@ -24,8 +24,8 @@ from lockstep.array_files import from_file, to_bytes
 from lockstep.errors import RunDirectoryError
 from lockstep.files import AppendedFile, json_safe, locked, remove, truncate, write_whole
 from lockstep.spec import RunSpec, diff
-from lockstep.sweep.grid import Grid
-from lockstep.sweep.trials import Trial
+from lockstep.sweeps.grid import Grid
+from lockstep.sweeps.trials import Trial
 from lockstep.training.directory import RunDirectory, holds_run
 
 

@@ -24,11 +24,11 @@ from lockstep.processes import threads
 from lockstep.processes.interrupts import first_interrupt
 from lockstep.schedules import constant
 from lockstep.spec import RunSpec
-from lockstep.sweep.grid import LARGEST, Grid
-from lockstep.sweep.group import Group
-from lockstep.sweep.in_workers import Planned, carry_out_in_workers
-from lockstep.sweep.sweep_folder import SweepFolder, open_folder
-from lockstep.sweep.trials import Sweep, Trial, check_metric, chosen_metric
+from lockstep.sweeps.grid import LARGEST, Grid
+from lockstep.sweeps.group import Group
+from lockstep.sweeps.in_workers import Planned, carry_out_in_workers
+from lockstep.sweeps.sweep_folder import SweepFolder, open_folder
+from lockstep.sweeps.trials import Sweep, Trial, check_metric, chosen_metric
 from lockstep.task import Own, Task, assemble, check_net, check_own
 from lockstep.training import checkpoints
 
@@ -51,7 +51,7 @@ def sweep(
     confirmed: bool = False,
     **axes: Iterable[Any],
 ) -> Sweep:
-    """Train a run once for every combination of values: `ls.sweep(run, lr=[0.1, 0.3], seed=[0, 1])`.
+    """Train a run for every combination of values: `ls.sweep(run, lr=[0.1, 0.3], seed=[0, 1])`.
 
     An axis is a field by dotted name (`**{"model.num_hiddens": [64, 128]}`), `lr` or `schedule`.
     With `out`, results are kept in that folder, and what is there already is not trained again.

@@ -13,8 +13,8 @@ import numpy as np
 from lockstep.errors import InputError, unknown
 from lockstep.showing import present
 from lockstep.spec import RunSpec
-from lockstep.sweep.command import train_command
-from lockstep.sweep.grid import Grid
+from lockstep.sweeps.command import train_command
+from lockstep.sweeps.grid import Grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

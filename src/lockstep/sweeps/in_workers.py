@@ -16,8 +16,8 @@ from lockstep.errors import LockstepError
 from lockstep.processes import threads
 from lockstep.processes.children import WorkerError
 from lockstep.spec import RunSpec
-from lockstep.sweep.sweep_folder import SweepFolder
-from lockstep.sweep.trials import Trial
+from lockstep.sweeps.sweep_folder import SweepFolder
+from lockstep.sweeps.trials import Trial
 from lockstep.task import Own
 from lockstep.training.directory import RunDirectory, holds_run
 from lockstep.training.events import Event, RunStarted, StepsCompleted

@@ -4,8 +4,8 @@
 a group (`group.py`), others in processes (`in_workers.py`). Nothing here draws or prints.
 """
 
-from lockstep.sweep.grid import Grid, parse_grid
-from lockstep.sweep.sweep import sweep
-from lockstep.sweep.trials import Sweep, Trial
+from lockstep.sweeps.grid import Grid, parse_grid
+from lockstep.sweeps.sweep import sweep
+from lockstep.sweeps.trials import Sweep, Trial
 
 __all__ = ["Grid", "Sweep", "Trial", "parse_grid", "sweep"]

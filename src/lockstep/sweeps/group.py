@@ -65,6 +65,7 @@ class Group:
     def run(self, save: Save, report: Report) -> None:
         """Train to the end, or until `stopped`. `save` is called at most every ten seconds, after
         an epoch, and when the group is stopped."""
+        self.program.prepare(self.state, self._blocks(0))
         saved = time.monotonic()
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             while not self.finished and not self.stopped:

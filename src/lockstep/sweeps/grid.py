@@ -181,7 +181,7 @@ def _shown(setting: Mapping[str, Any], spec: RunSpec) -> dict[str, Any]:
     """A setting with the values that the run has: numbers, where they were given as text."""
     values = spec.to_dict()
     flat = flatten(values)
-    found = {}
+    found: dict[str, Any] = {}
     for name, value in setting.items():
         if name == LR:
             found[name] = float(value)
