@@ -24,6 +24,7 @@ _HOMES = {
     "own": "lockstep.task",
     "resume": "lockstep.training.train",
     "scale_batch": "lockstep.spec",
+    "sweep": "lockstep.sweeps.sweep",
     "train": "lockstep.training.train",
     **dict.fromkeys(
         (
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.spec import scale_batch as scale_batch
+    from lockstep.sweeps.sweep import sweep as sweep
     from lockstep.task import own as own
     from lockstep.training.train import resume as resume
     from lockstep.training.train import train as train
