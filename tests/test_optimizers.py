@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from lockstep import optimizers
+from lockstep.data.random import generator
 from lockstep.frameworks import registry
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.spec import SGD, Adadelta, Adagrad, Adam, AdamW, Momentum, Nesterov, RMSprop
+from lockstep.spec import SGD, SGLD, Adadelta, Adagrad, Adam, AdamW, Momentum, Nesterov, RMSprop
 from lockstep.spec.parts import OPTIMIZERS
 
 OPS = NumpyOps("float64")
@@ -39,7 +40,11 @@ PARTS = {
     "adam, decay": Adam(weight_decay=0.1, beta1=0.5, beta2=0.9, eps=1e-3),
     "adamw": AdamW(),
     "adamw, decay": AdamW(weight_decay=0.1, beta1=0.5, beta2=0.9, eps=1e-3),
+    "sgld": SGLD(),
+    "sgld, decay": SGLD(weight_decay=0.1, temperature=0.5),
 }
+IN_LIBRARIES = [case for case, part in PARTS.items() if part.kind != "sgld"]
+SEED = 3  # of noise
 
 
 def draws(seed: int = 0) -> tuple[dict[str, np.ndarray], list[dict[str, np.ndarray]]]:
@@ -63,10 +68,16 @@ def ours(part: Any, ops: Any = OPS, seed: int = 0) -> dict[str, np.ndarray]:
         for name, value in start.items()
     }
     # in two calls, as a run may be cut
-    numbers = [
+    numbers: list[Any] = [
         *optimizers.step_numbers(part, LRS[:5], 0).tolist(),
         *optimizers.step_numbers(part, LRS[5:], 5).tolist(),
     ]
+    shapes = {name: value.shape for name, value in start.items()}
+    for first, lrs in ((0, LRS[:5]), (5, LRS[5:])):
+        noise = optimizers.step_noise(part, shapes, SEED, lrs, first)
+        for i in range(len(lrs)):
+            given = {name: ops.asarray(block[i]) for name, block in noise.items()}
+            numbers[first + i] += [given] if given else []
     for t in range(STEPS):
         step = {name: ops.asarray(value) for name, value in grads[t].items()}
         weights, slots = optimizers.update(ops, part, weights, step, slots, numbers[t])
@@ -79,6 +90,16 @@ def ours(part: Any, ops: Any = OPS, seed: int = 0) -> dict[str, np.ndarray]:
 def sgd(o: SGD, w: float, grads: list[float]) -> float:
     for t, g in enumerate(grads):
         w = w - LRS[t] * (g + o.weight_decay * w)
+    return w
+
+
+def sgld(o: SGLD, w: float, grads: list[float], normal: list[float]) -> float:
+    for t, g in enumerate(grads):
+        w = (
+            w
+            - LRS[t] * (g + o.weight_decay * w)
+            + math.sqrt(2 * LRS[t] * o.temperature) * normal[t]
+        )
     return w
 
 
@@ -151,8 +172,14 @@ def adamw(o: AdamW, w: float, grads: list[float]) -> float:
 
 FORMULAS: dict[str, Callable[..., float]] = {
     function.__name__: function
-    for function in (sgd, momentum, nesterov, adagrad, rmsprop, adadelta, adam, adamw)
+    for function in (sgd, sgld, momentum, nesterov, adagrad, rmsprop, adadelta, adam, adamw)
 }
+
+
+def normal_draws() -> list[dict[str, np.ndarray]]:
+    """n of each step: the ten entries of w (3, 2) and b (4,) side by side, 3,276 steps a block."""
+    table = generator(SEED, "optimizer noise", 0).standard_normal((2**15 // 10, 10))[:STEPS]
+    return [{"w": row[:6].reshape(3, 2), "b": row[6:]} for row in table]
 
 
 def test_every_kind_has_a_rule_and_a_formula() -> None:
@@ -166,8 +193,10 @@ def test_rules_are_their_formulas(case: str) -> None:
     for name, got in ours(part).items():
         expected = np.empty_like(got)
         for at in np.ndindex(got.shape):
-            of_one = [step[name][at] for step in grads]
-            expected[at] = FORMULAS[part.kind](part, weights[name][at], of_one)
+            of_one = [[step[name][at] for step in grads]]
+            if part.kind == "sgld":
+                of_one.append([step[name][at] for step in normal_draws()])
+            expected[at] = FORMULAS[part.kind](part, weights[name][at], *of_one)
         np.testing.assert_allclose(got, expected, rtol=RTOL)
         assert abs(got - weights[name]).max() > 1e-4  # it moved
 
@@ -193,7 +222,7 @@ def test_rules_hold_in_float32() -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="torch is not installed")
-@pytest.mark.parametrize("case", PARTS)
+@pytest.mark.parametrize("case", IN_LIBRARIES)
 def test_torch_optim_is_the_same(case: str) -> None:
     import torch
 
@@ -222,7 +251,7 @@ def test_torch_optim_is_the_same(case: str) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("optax") is None, reason="optax is not installed")
-@pytest.mark.parametrize("case", PARTS)
+@pytest.mark.parametrize("case", IN_LIBRARIES)
 def test_optax_is_the_same(case: str) -> None:
     """But for Adagrad, where Optax has sqrt(s + eps) for our sqrt(s) + eps: see below."""
     import jax
@@ -334,3 +363,66 @@ def test_the_first_step_of_adam_is_the_rate_whatever_the_gradient() -> None:
     grads = {"w": np.array([1e-6, -1e3])}
     new, _ = optimizers.update(OPS, Adam(eps=0.0), {"w": np.zeros(2)}, grads, slots, numbers)
     np.testing.assert_allclose(new["w"], [-0.01, 0.01], rtol=1e-12)
+
+
+# --- noise ----------------------------------------------------------------------------------------
+
+SHAPES = {"w": (3, 2), "b": (4,)}
+
+
+@pytest.mark.parametrize("width", [1, 10, 2**15 - 1, 2**15, 2**15 + 1])
+def test_noise_is_the_same_however_it_is_asked_for(width: int) -> None:
+    """Step by step, in calls, and across the ends of blocks of 2^15 numbers."""
+    size, first = max(1, 2**15 // width), max(0, 2**15 // width - 2)
+    lrs = np.linspace(0.1, 0.2, 5)
+    whole = optimizers.step_noise(SGLD(), {"w": (width,)}, SEED, lrs, first)["w"]
+    assert first < size < first + 5
+    for cuts in ([5], [1] * 5, [2, 3], [3, 2]):
+        at, parts = 0, []
+        for count in cuts:
+            part = slice(at, at + count)
+            noise = optimizers.step_noise(SGLD(), {"w": (width,)}, SEED, lrs[part], first + at)
+            parts.append(noise["w"])
+            at += count
+        np.testing.assert_array_equal(np.concatenate(parts), whole)
+
+
+def test_noise_is_normal_and_has_its_size() -> None:
+    """200,000 draws: mean and variance within five standard errors of 0 and 2 lr T."""
+    part, lr = SGLD(temperature=0.25), 0.02
+    noise = optimizers.step_noise(part, SHAPES, 0, np.full(20_000, lr), 0)
+    values = np.concatenate([block.ravel() for block in noise.values()])
+    variance = 2 * lr * part.temperature
+    assert abs(values.mean()) < 5 * math.sqrt(variance / len(values))
+    assert values.var() == pytest.approx(variance, rel=5 * math.sqrt(2 / len(values)))
+    assert abs((values**3).mean()) < 5 * math.sqrt(15 / len(values)) * variance**1.5
+    # no two steps, weights or seeds share their noise
+    assert len(np.unique(values)) == len(values)
+    other = optimizers.step_noise(part, SHAPES, 1, np.full(20_000, lr), 0)
+    assert not np.isin(other["w"], noise["w"]).any()
+
+
+def test_without_temperature_it_is_sgd() -> None:
+    for name, got in ours(SGLD(temperature=0.0)).items():
+        np.testing.assert_array_equal(got, ours(SGD())[name])
+
+
+def test_its_weights_have_the_distribution_of_langevin() -> None:
+    """On w^2/2 the steps w <- (1 - lr) w + sqrt(2 lr T) n settle at variance 2 T / (2 - lr)."""
+    part, lr, steps = SGLD(temperature=0.3), 0.2, 4000
+    noise = optimizers.step_noise(part, {"w": (50,)}, 0, np.full(steps, lr), 0)["w"]
+    w, seen = np.zeros(50), []
+    for t in range(steps):
+        given = {"w": noise[t]}
+        w = optimizers.update(OPS, part, {"w": w}, {"w": w}, {}, [lr, given])[0]["w"]
+        seen.append(w)
+    values = np.array(seen[100:])
+    # neighbours are alike by 0.8 a step: some 200,000 / 4.6 independent squares
+    expected = 2 * part.temperature / (2 - lr)
+    assert values.var() == pytest.approx(expected, rel=5 * math.sqrt(2 * 4.6 / values.size))
+
+
+def test_only_rules_with_noise_get_some() -> None:
+    for kind, part in OPTIMIZERS.items():
+        assert optimizers.adds_noise(part()) == (kind == "sgld")
+        assert bool(optimizers.step_noise(part(), SHAPES, 0, LRS, 0)) == (kind == "sgld")

@@ -1,12 +1,14 @@
 """Optimizers: update rules over Ops, written once for every framework.
 
 A rule updates one array elementwise from its gradient, its slots and the numbers of the step: the
-learning rate, and for Adam its two corrections. Those are computed on the host in float64, because
-1 - 0.999^t would lose most of its digits in float32. Nothing here knows models or schedules.
+learning rate, for Adam its two corrections, for Langevin dynamics its noise. Those are computed on
+the host in float64: 1 - 0.999^t would lose most of its digits in float32, and no framework draws
+random numbers. Nothing here knows models or schedules.
 """
 
 from __future__ import annotations
 
+import math
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lockstep.data.random import normal_rows
 from lockstep.errors import InputError
 from lockstep.spec import parts
 
@@ -23,7 +26,8 @@ if TYPE_CHECKING:
     from lockstep.spec.parts import OptimizerPart
 
 Slots = dict[str, Any]
-Numbers = Sequence[Any]  # lr, then what the rule names: one row of `step_numbers`
+# lr, then what the rule names: one row of `step_numbers`; last, if it adds noise, {weight: noise}
+Numbers = Sequence[Any]
 # (ops, options, w, g, slots, step) -> new w, new slots; `options` is the record of the spec
 Update = Callable[["Ops", Any, "Array", "Array", Slots, Any], tuple["Array", Slots]]
 
@@ -36,21 +40,28 @@ class Rule:
     numbers of a step beside `lr`: each name with its function of (options, t), t = step + 1 in
     float64. The update reads them as `step.lr`, `step.<name>`. With `decays_gradient`, weight_decay
     times w is added to the gradient before the update; without, decay is the update's own task.
+    `noise` is the standard deviation of normal noise, a function of (options, lrs); the update
+    reads the noise itself, shaped as its array, as `step.noise`.
     """
 
     update: Update
     slots: tuple[str, ...] = ()
     numbers: Mapping[str, Callable[[Any, np.ndarray], np.ndarray]] = field(default_factory=dict)
     decays_gradient: bool = True
+    noise: Callable[[Any, np.ndarray], np.ndarray] | None = None
 
     @cached_property
-    def step(self) -> Callable[..., Any]:
+    def step(self) -> Any:
         """The numbers of a step, by name."""
-        return namedtuple("Step", ("lr", *self.numbers))
+        return namedtuple("Step", ("lr", *self.numbers, *(("noise",) if self.noise else ())))
 
 
 def _sgd(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
     return w - step.lr * g, {}
+
+
+def _sgld(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
+    return w - step.lr * g + step.noise, {}
 
 
 def _momentum(ops: Ops, o: Any, w: Array, g: Array, slots: Slots, step: Any) -> tuple[Array, Slots]:
@@ -111,6 +122,7 @@ RULES: dict[str, Rule] = {
     "adadelta": Rule(_adadelta, ("mean_squares", "mean_deltas")),
     "adam": Rule(_adam, _MOMENTS, _CORRECTIONS),
     "adamw": Rule(_adamw, _MOMENTS, _CORRECTIONS, decays_gradient=False),
+    "sgld": Rule(_sgld, noise=lambda o, lrs: np.sqrt(2 * lrs * o.temperature)),
 }
 
 
@@ -160,6 +172,41 @@ def step_numbers(optimizer: OptimizerPart, lrs: np.ndarray, first_step: int) -> 
     return np.stack([np.asarray(lrs, np.float64), *others], axis=1)
 
 
+def adds_noise(optimizer: OptimizerPart) -> bool:
+    """Whether the optimizer's steps need `step_noise` beside their numbers."""
+    return RULES[optimizer.kind].noise is not None
+
+
+def step_noise(
+    optimizer: OptimizerPart,
+    shapes: Mapping[str, tuple[int, ...]],
+    seed: int,
+    lrs: np.ndarray,
+    first_step: int,
+) -> dict[str, np.ndarray]:
+    """The noise of steps first_step, first_step + 1 ... for weights of these shapes: (n, ...) each.
+
+    It follows from the seed, the step and the shapes in their order: where a run is cut, in which
+    framework it continues and on how many devices changes no number of it. {} for most optimizers.
+
+    >>> from lockstep.spec import SGLD
+    >>> noise = step_noise(SGLD(), {"w": (2, 3), "b": (3,)}, 0, np.full(4, 0.1), 7)
+    >>> noise["w"].shape, noise["b"].shape
+    ((4, 2, 3), (4, 3))
+    """
+    deviation = RULES[optimizer.kind].noise
+    if deviation is None:
+        return {}
+    lrs = np.asarray(lrs, np.float64)
+    ends = np.cumsum([math.prod(shape) for shape in shapes.values()])
+    rows = normal_rows(seed, "optimizer noise", int(ends[-1]), first_step, len(lrs))
+    parts = np.split(deviation(optimizer, lrs)[:, None] * rows, ends[:-1], axis=1)
+    return {
+        name: part.reshape(len(lrs), *shape)
+        for (name, shape), part in zip(shapes.items(), parts, strict=True)
+    }
+
+
 def global_norm(ops: Ops, grads: Weights) -> Array:
     """sqrt of the sum of the squares of every entry of every gradient."""
     sums = [ops.sum(g * g) for g in grads.values()]
@@ -193,13 +240,14 @@ def update(
     """One update of every weight: new weights and new slots (keyed "slot/weight")."""
     rule = RULES[optimizer.kind]
     # by index: a tensor of a graph cannot be unpacked
-    step = rule.step(*[numbers[i] for i in range(1 + len(rule.numbers))])
+    step = rule.step(*[numbers[i] for i in range(len(rule.step._fields))])
     decay = optimizer.weight_decay if rule.decays_gradient else 0.0
     new_weights: Weights = {}
     new_slots: Weights = {}
     for name, w in weights.items():
         g = grads[name] + decay * w if decay else grads[name]
         own = {slot: slots[f"{slot}/{name}"] for slot in rule.slots}
-        new_weights[name], new_own = rule.update(ops, optimizer, w, g, own, step)
+        now = step._replace(noise=step.noise[name]) if rule.noise else step
+        new_weights[name], new_own = rule.update(ops, optimizer, w, g, own, now)
         new_slots |= {f"{slot}/{name}": value for slot, value in new_own.items()}
     return new_weights, new_slots

@@ -9,7 +9,15 @@ import pytest
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.frameworks import environments, registry
-from lockstep.frameworks.fastest import COLUMNS, COSTS, fastest, num_steps, resolve_fastest, seconds
+from lockstep.frameworks.fastest import (
+    COLUMNS,
+    COSTS,
+    LIKE,
+    fastest,
+    num_steps,
+    resolve_fastest,
+    seconds,
+)
 from lockstep.spec import MLP
 from lockstep.spec.parts import MODELS
 
@@ -27,7 +35,15 @@ def usable(monkeypatch: pytest.MonkeyPatch) -> Usable:
 
 def test_the_table_has_every_framework_and_every_model() -> None:
     assert set(COSTS) == set(registry.names())
-    assert set(COLUMNS[1:]) == set(MODELS) - {"own"}
+    assert {*COLUMNS[1:], *LIKE} == set(MODELS) - {"own"}
+    assert set(LIKE.values()) <= set(COLUMNS[1:])
+
+
+def test_a_model_that_is_not_measured_costs_what_another_does() -> None:
+    one_gate, gru = (recipes.timemachine_gru(model=kind) for kind in ("one-gate", "gru"))
+    for name in COSTS:
+        assert seconds(name, one_gate) == seconds(name, gru)
+    assert fastest(one_gate) == fastest(gru)
 
 
 @pytest.mark.parametrize(

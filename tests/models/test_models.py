@@ -11,8 +11,8 @@ import pytest
 from lockstep import models
 from lockstep.errors import InputError
 from lockstep.frameworks.numpy.ops import NumpyOps
-from lockstep.models.recurrent import gru_layer, rnn_layer
-from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, OwnModel, Softmax
+from lockstep.models.recurrent import gru_layer, one_gate_layer, rnn_layer
+from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, OneGate, OwnModel, Softmax
 
 OPS = NumpyOps("float64")
 IMAGE = (28, 28)
@@ -126,6 +126,7 @@ def test_lenet_is_the_chapters(pooling: str) -> None:
         (RNN(256), (), 28, 28 * 256 + 256 * 256 + 256 + 256 * 28 + 28),
         (GRU(256, "before"), (), 28, 3 * (28 * 256 + 256 * 256 + 256) + 256 * 28 + 28),
         (GRU(256, "after"), (), 28, 3 * (28 * 256 + 256 * 256 + 512) + 256 * 28 + 28),
+        (OneGate(256), (), 28, 2 * (28 * 256 + 256 * 256 + 256) + 256 * 28 + 28),
     ],
 )
 def test_numbers_of_parameters(part: Any, shape: tuple[int, ...], outputs: int, count: int) -> None:
@@ -232,7 +233,74 @@ def test_rnn_by_hand() -> None:
     np.testing.assert_allclose(last, state, rtol=RTOL)
 
 
-@pytest.mark.parametrize("part", [RNN(H), GRU(H, "before"), GRU(H, "after")])
+@pytest.mark.parametrize("gate", ["update", "reset"])
+def test_one_gate_is_the_gru_with_the_other_gate_held(gate: str) -> None:
+    """The gate that does not act is held at R = 1 or Z = 0 by an input of 50 and -800."""
+    draw = chance(8).normal
+    p, h, w_h = draw(size=(T, B, 2 * H)), draw(size=(B, H)), draw(size=(H, 2 * H))
+    held = np.full((T, B, H), 50.0 if gate == "update" else -800.0)
+    acting, candidate = p[..., :H], p[..., H:]
+    pair = (acting, held) if gate == "update" else (held, acting)
+    nothing = np.zeros((H, H))
+    columns = (w_h[:, :H], nothing) if gate == "update" else (nothing, w_h[:, :H])
+    with np.errstate(over="ignore"):
+        expected, _ = gru_layer(
+            OPS, np.concatenate([*pair, candidate], axis=2), h, np.hstack([*columns, w_h[:, H:]])
+        )
+    states, last = one_gate_layer(OPS, p, h, w_h, gate)
+    np.testing.assert_allclose(states, expected, rtol=RTOL)
+    np.testing.assert_array_equal(states[-1], last)
+
+
+@pytest.mark.parametrize("gate", ["update", "reset"])
+def test_one_gate_by_hand(gate: str) -> None:
+    draw = chance(9).normal
+    p, h, w_h = draw(size=(T, B, 2 * H)), draw(size=(B, H)), draw(size=(H, 2 * H))
+    states, _ = one_gate_layer(OPS, p, h, w_h, gate)
+    state = h
+    for t in range(T):
+        new = np.empty_like(state)
+        for b in range(B):
+            dots = [sum(state[b, k] * w_h[k, j] for k in range(H)) for j in range(2 * H)]
+            g = [sigmoid(p[t, b, j] + dots[j]) for j in range(H)]
+            reset = [sum(g[k] * state[b, k] * w_h[k, H + j] for k in range(H)) for j in range(H)]
+            for j in range(H):
+                if gate == "update":
+                    candidate = math.tanh(p[t, b, H + j] + dots[H + j])
+                    new[b, j] = g[j] * state[b, j] + (1 - g[j]) * candidate
+                else:
+                    new[b, j] = math.tanh(p[t, b, H + j] + reset[j])
+        state = new
+        np.testing.assert_allclose(states[t], state, rtol=RTOL)
+
+
+@pytest.mark.parametrize("gate", ["update", "reset"])
+def test_gradients_of_one_gate_are_central_differences(gate: str) -> None:
+    model = models.build(OneGate(H, gate), (), V)
+    w = {n: chance(len(n)).normal(size=v.shape) for n, v in model.initial_weights(0).items()}
+    x, weights = chance(10).integers(0, V, size=(T, B)), chance(11).normal(size=(T, B, V))
+    start = {"h": chance(12).normal(size=(B, H))}
+
+    def loss(w: dict[str, Any]) -> Any:
+        scores, carry = model.apply(OPS, w, x, start)
+        return OPS.sum(scores * weights) + OPS.sum(carry["h"]), carry
+
+    _, grads = OPS.value_and_grad(loss)(w)
+    for name, value in w.items():
+        for at in np.ndindex(value.shape):
+            ends = []
+            for sign in (1, -1):
+                moved = {n: v.copy() for n, v in w.items()}
+                moved[name][at] += sign * 1e-6
+                ends.append(float(loss(moved)[0]))
+            # central differences: 1e-12 of curvature, 1e-16 / 1e-6 of rounding
+            expected = (ends[0] - ends[1]) / 2e-6
+            assert grads[name][at] == pytest.approx(expected, rel=1e-6, abs=1e-8), (name, at)
+
+
+@pytest.mark.parametrize(
+    "part", [RNN(H), GRU(H, "before"), GRU(H, "after"), OneGate(H), OneGate(H, "reset")]
+)
 def test_a_text_may_be_cut_where_the_state_is_carried(part: Any) -> None:
     model = models.build(part, (), V)
     w = {n: chance(len(n)).normal(size=v.shape) for n, v in model.initial_weights(0).items()}
@@ -252,9 +320,9 @@ def test_a_text_may_be_cut_where_the_state_is_carried(part: Any) -> None:
 @pytest.mark.parametrize(
     ("part", "shape", "outputs", "message"),
     [
-        (GRU(), (5,), 1, r"model\.kind = 'gru': needs text.*Choose rnn or gru for text"),
+        (GRU(), (5,), 1, r"model\.kind = 'gru': needs text.*Choose rnn, gru or one-gate for text"),
         (RNN(), IMAGE, 10, r"model\.kind = 'rnn': needs text"),
-        (Linear(), (), 28, r"model\.kind = 'linear': needs examples.*Choose rnn or gru"),
+        (Linear(), (), 28, r"model\.kind = 'linear': needs examples.*Choose rnn, gru or one-gate"),
         (LeNet(), (5,), 1, r"model\.kind = 'lenet': needs images of 28 x 28.*Use mlp"),
         (LeNet(), (32, 32), 10, r"'lenet': needs images of 28 x 28"),
         (Softmax(), (5,), 1, r"model\.kind = 'softmax': needs classes.*Use linear"),

@@ -130,6 +130,16 @@ def test_optimizers(optimizer: str) -> None:
 
 
 @everywhere
+def test_noise_is_the_same_on_every_device(framework: str) -> None:
+    """Langevin dynamics: every replica adds the noise of the one run."""
+    fields = {"framework": framework, "precision": "float64", "optimizer": "sgld"}
+    spec = TABLE.with_fields(fields)
+    one, several = carry_out(*on_devices(spec, 1, 3))
+    assert_fell(one.loss, by=0.1)
+    assert_same_run(several, one, FLOAT64, "3 devices")
+
+
+@everywhere
 def test_concise(framework: str) -> None:
     """Where the step is ours the framework's layers go on several devices; others refuse."""
     spec = TABLE.with_fields(

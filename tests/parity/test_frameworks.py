@@ -37,6 +37,16 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
             0.1,
             id="gru after",
         ),
+        pytest.param(
+            recipe("timemachine-gru", max_steps=200, model="one-gate", **SMALL), 0.1, id="update"
+        ),
+        pytest.param(
+            recipe(
+                "timemachine-rnn", max_steps=100, model="one-gate", model__gate="reset", **SMALL
+            ),
+            0.05,
+            id="reset",
+        ),
     ],
 )
 def test_float64(spec: RunSpec, fall: float) -> None:

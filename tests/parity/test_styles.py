@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lockstep.errors import InputError
-from lockstep.frameworks import registry
+from lockstep.frameworks import programs, registry
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import OPTIMIZERS
 from lockstep.task import assemble
@@ -128,7 +128,7 @@ def test_numpy_has_no_concise_style() -> None:
 
 # --- optimizers -----------------------------------------------------------------------------------
 
-RATES = {"sgd": 0.05, "momentum": 0.01, "nesterov": 0.01, "adadelta": 1.0}
+RATES = {"sgd": 0.05, "sgld": 0.05, "momentum": 0.01, "nesterov": 0.01, "adadelta": 1.0}
 
 
 def small(optimizer: str, **fields: Any) -> RunSpec:
@@ -139,13 +139,18 @@ def small(optimizer: str, **fields: Any) -> RunSpec:
     )  # fmt: skip
 
 
+def styles(optimizer: str) -> tuple[str, ...]:
+    """No library has Langevin dynamics with noise that is given to it."""
+    return ("scratch",) if optimizer == "sgld" else ("scratch", "concise")
+
+
 @pytest.mark.parametrize("framework", OTHERS)
 @pytest.mark.parametrize("optimizer", OPTIMIZERS)
 def test_optimizers(optimizer: str, framework: str) -> None:
     spec = small(optimizer)
     oracle = walk(spec)
     assert_fell(oracle.history[:, "loss"], by=0.1)
-    for style in ("scratch", "concise"):
+    for style in styles(optimizer):
         result = walk(spec, framework=framework, style=style)
         own = concise_tolerance(framework, optimizer) if style == "concise" else FLOAT64
         who = f"{framework}, {style}"
@@ -161,7 +166,7 @@ def test_decay_and_clipping(optimizer: str, framework: str) -> None:
     spec = small(optimizer, **{f"optimizer__{name}": value for name, value in extra.items()})
     plain, oracle = losses(small(optimizer)), losses(spec)
     assert abs(oracle - plain).max() > 1e-4  # they do something
-    for style in ("scratch", "concise"):
+    for style in styles(optimizer):
         path = losses(spec, framework=framework, style=style)
         concise = style == "concise"
         own = concise_tolerance(framework, optimizer, clipped=True) if concise else FLOAT64
@@ -185,13 +190,41 @@ def test_how_a_run_is_cut_changes_no_bit(optimizer: str, framework: str) -> None
     from lockstep.training import train
 
     spec = small(optimizer).with_fields(
-        {"framework": framework, "style": "concise", "max_steps": 15}
+        {"framework": framework, "style": styles(optimizer)[-1], "max_steps": 15}
     )
     whole = train(spec)
     parts = train(spec, event_steps=4)
     np.testing.assert_array_equal(parts.history[:, "loss"], whole.history[:, "loss"])
     for name, value in whole.weights.items():
         np.testing.assert_array_equal(parts.weights[name], value)
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+@pytest.mark.parametrize("gate", ["update", "reset"])
+def test_a_gru_with_one_gate_has_no_concise_form(gate: str, framework: str) -> None:
+    spec = recipe("timemachine-gru", model="one-gate", model__gate=gate, style="concise", **TEXT)
+    spec = spec.with_fields({"framework": framework})
+    with pytest.raises(InputError, match=r"'OneGateNet': has no .* form. Use --style scratch"):
+        registry.get(framework).compile(assemble(spec), spec)
+
+
+@pytest.mark.parametrize("framework", OTHERS)
+def test_langevin_dynamics_has_no_concise_form(framework: str) -> None:
+    spec = small("sgld", framework=framework, style="concise")
+    with pytest.raises(InputError, match=r"optimizer\.kind = 'sgld': has no concise form in .*"):
+        registry.get(framework).compile(assemble(spec), spec)
+
+
+def test_noise_is_given_to_a_loop_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than so many numbers at once, which changes no bit."""
+    pytest.importorskip("jax")
+    spec = small("sgld", framework="jax")
+    whole = walk(spec)
+    weights = sum(w.size for w in whole.weights.values())
+    monkeypatch.setattr(programs, "MOST_NOISE", 7 * weights + 1)  # pieces of 7 steps, then 4
+    parts = walk(spec)
+    np.testing.assert_array_equal(parts.history[:, "loss"], whole.history[:, "loss"])
+    np.testing.assert_array_equal(parts.history[:, "grad_norm"], whole.history[:, "grad_norm"])
 
 
 # --- fused parts ----------------------------------------------------------------------------------

@@ -12,6 +12,8 @@ from lockstep.schedules.combine import Warmup
 from lockstep.spec import RunSpec
 from lockstep.spec.parts import (
     DATA,
+    GATES,
+    LOADINGS,
     LOSSES,
     MODELS,
     OPTIMIZERS,
@@ -32,10 +34,12 @@ texts = st.text(max_size=20)
 _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "source": st.sampled_from(SOURCES),
     "order": st.sampled_from(ORDERS),
+    "loading": st.sampled_from(LOADINGS),
     "sampling": st.sampled_from(SAMPLINGS),
     "loss": st.sampled_from(LOSSES),
     "pooling": st.sampled_from(POOLINGS),
     "reset": st.sampled_from(RESETS),
+    "gate": st.sampled_from(GATES),
     "drop_last": st.booleans(),
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
@@ -44,7 +48,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "reference": texts,
     **dict.fromkeys(("max_examples", "window", "max_tokens", "num_hiddens"), sizes),
     **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),
-    **dict.fromkeys(("weight_decay", "clip_norm", "clip_value", "eps"), amounts),
+    **dict.fromkeys(("weight_decay", "clip_norm", "clip_value", "eps", "temperature"), amounts),
 }
 
 

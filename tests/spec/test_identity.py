@@ -77,6 +77,7 @@ def part_fields() -> list[tuple[str, Any, str]]:
 _OTHER_PART: dict[str, Any] = {
     "source": "generated",
     "order": "in_order",
+    "loading": "one_by_one",
     "sampling": "random",
     "drop_last": True,
     "loss": "cross_entropy",
@@ -87,6 +88,7 @@ _OTHER_PART: dict[str, Any] = {
     "hiddens": (256, 1),
     "pooling": "avg",
     "reset": "after",
+    "gate": "reset",
 }
 
 

@@ -54,7 +54,7 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "gru-random": ("timemachine-gru", {"model.reset": "after", "data.sampling": "random"}),
 }
 TEXT = {"data.max_tokens": 400, "data.window": 7, "batch_size": 8, "model.num_hiddens": 12}
-RATES = {"sgd": 0.1, "adagrad": 0.05, "adadelta": 1.0}  # of the others: 0.01
+RATES = {"sgd": 0.1, "sgld": 0.1, "adagrad": 0.05, "adadelta": 1.0}  # of the others: 0.01
 
 
 def small(task: str, path: str = "numpy", optimizer: str = "sgd", **fields: Any) -> ls.RunSpec:

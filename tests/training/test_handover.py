@@ -27,6 +27,7 @@ ROUTES = [
     ("gru-after", "adadelta", ["jax-concise", "torch-concise", "numpy"]),
     ("gru-after", "rmsprop", ["numpy", "jax", "torch"]),
     ("airfoil", "adagrad", ["jax-concise", "torch-concise", "jax"]),
+    ("mlp", "sgld", ["torch", "jax", "numpy"]),
 ]
 
 

@@ -23,8 +23,14 @@ from .running import (
 
 COMPILED = ("jax", "jax-concise")  # each part of a run is compiled anew: fewer cases
 OPTIMIZER_CASES = [
-    *((path, kind) for path in PATHS if path not in COMPILED for kind in OPTIMIZERS),
-    *(("jax", kind) for kind in ("rmsprop", "adadelta", "adamw")),
+    *(
+        (path, kind)
+        for path in PATHS
+        if path not in COMPILED
+        for kind in OPTIMIZERS
+        if (path, kind) != ("torch-concise", "sgld")
+    ),
+    *(("jax", kind) for kind in ("rmsprop", "adadelta", "adamw", "sgld")),
     *(("jax-concise", kind) for kind in ("sgd", "adagrad", "adam")),  # the others are in RECIPES
 ]
 
@@ -60,6 +66,8 @@ RECIPES = [
     ("gru-random", "numpy", "adam"),
     ("gru-random", "torch", "momentum"),
     ("gru-random", "jax", "sgd"),
+    ("mlp", "jax", "sgld"),
+    ("gru-after", "torch", "sgld"),
 ]
 
 

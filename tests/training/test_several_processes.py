@@ -74,8 +74,9 @@ def deviation(one: ls.Result, other: ls.Result) -> float:
         ),
         gru(),
         gru(style="concise", **{"model.reset": "after", "optimizer.kind": "adam"}),
+        gru(**{"optimizer.kind": "sgld", "optimizer.temperature": 1e-5}),
     ],
-    ids=["lenet", "lenet concise", "gru", "gru concise"],
+    ids=["lenet", "lenet concise", "gru", "gru concise", "gru with noise"],
 )
 def test_the_path_of_one(spec: RunSpec, num_devices: int) -> None:
     """Only the order of sums differs: some 1e-16 a step. 41 examples leave one for the last batch:

@@ -60,6 +60,10 @@ def _add_experiments(parser: Parser) -> None:
     listing = commands.add_parser("list", help="every experiment and its question")
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(handler=_list)
+    every = commands.add_parser("all", help="every experiment, one after another")
+    every.add_argument("--quick", action="store_true", help="their quick forms")
+    every.add_argument("--out", metavar="DIR", default="experiments", help="has a folder for each")
+    every.set_defaults(handler=_ask_all)
     for name, question in experiments.questions().items():
         _add_experiment(commands, name, question)
 
@@ -161,24 +165,40 @@ def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) 
     return 0
 
 
+def _ask_all(args: argparse.Namespace) -> int:
+    """Ask every experiment as a person would; one that fails is reported and hides no other."""
+    from lockstep import experiments
+    from lockstep.cli import main
+
+    codes = {}
+    for name in experiments.questions():
+        print(f"\n== {name}", flush=True)
+        form = ["--quick"] if args.quick and experiments.get(name).quick else []
+        folder = Path(args.out) / (f"{name}-quick" if form else name)
+        codes[name] = main(["experiment", name, *form, "--out", str(folder)])
+        if codes[name] == 130:
+            return 130
+    failed = [name for name, code in codes.items() if code]
+    print(f"\n{len(codes) - len(failed)} of {len(codes)} experiments in {args.out}/")
+    if failed:
+        print(f"failed: {', '.join(failed)}", file=sys.stderr)
+    return 2 if failed else 0
+
+
 def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:
-    """What is asked: options that are given; else, in the quick form, those of that form."""
-    values = {}
+    """What the command line asks."""
+    from lockstep.experiments.outcome import asked_with
+
     items = dataclasses.fields(experiment.options)
-    for item in items:
-        given = getattr(args, _dest(item), None)
-        if quick and given in (None, False) and item.name in experiment.quick:
-            given = experiment.quick[item.name]
-        if given is not None:
-            read = item.metadata["read"]
-            values[item.name] = read(given) if read and isinstance(given, str) else given
+    given = {item.name: getattr(args, _dest(item), None) for item in items}
+    # a switch that is not given is False
+    values = {name: None if value is False else value for name, value in given.items()}
     if experiment.takes_run:
-        named = {item.name for item in items}
         for name, value in experiment.quick.items() if quick else ():
-            if name not in named:
+            if name not in values:
                 _prefer_given(args, name, str(value))
         values["spec"] = args.run if args.run in experiment.besides else spec_from(args)
-    return experiment.options(**values)
+    return asked_with(experiment, values, quick)
 
 
 def _prefer_given(args: argparse.Namespace, name: str, value: str) -> None:

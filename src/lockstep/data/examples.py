@@ -58,3 +58,14 @@ def origin_generated(name: str, seed: int, *contents: bytes) -> Origin:
 def example_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
     """Rows of x and y as they are."""
     return ops.take(data["x"], rows), ops.take(data["y"], rows)
+
+
+def one_by_one(batch: Batch) -> Batch:
+    """The same batch, collected one example after another as a plain data loader does it: slow,
+    and slower the larger the batch is."""
+
+    def collected(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
+        single = [batch(ops, data, rows[i : i + 1]) for i in range(rows.shape[0])]
+        return ops.concat([x for x, _ in single]), ops.concat([y for _, y in single])
+
+    return collected

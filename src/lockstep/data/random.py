@@ -7,7 +7,7 @@ not depend on those before it. Python's `hash()` differs between processes and i
 from __future__ import annotations
 
 import hashlib
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from lockstep.checks import whole
 
 _WORD = 0xFFFFFFFF
 _LARGEST = 2**63 - 1
+_BLOCK = 1 << 15  # normal numbers drawn at a time: to make a generator takes as long as 2,000
 
 
 def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
@@ -33,6 +34,33 @@ def generator(seed: int, purpose: str, *numbers: int) -> np.random.Generator:
         words += _words("number", number)
     entropy = np.array(words, np.uint32)  # as a list SeedSequence takes four times as long
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(entropy)))
+
+
+def normal_rows(seed: int, purpose: str, width: int, first: int, count: int) -> np.ndarray:
+    """Rows first, first + 1 ... of an endless table of standard normal numbers: (count, width).
+
+    A row is the same however many are asked for: max(1, 2^15 // width) rows are drawn together, and
+    block i of them by generator(seed, purpose, i).
+
+    >>> rows = normal_rows(0, "doctest", 6, 5460, 3)
+    >>> [bool((normal_rows(0, "doctest", 6, 5460 + i, 1) == rows[i]).all()) for i in range(3)]
+    [True, True, True]
+    """
+    size = max(1, _BLOCK // max(1, width))
+    parts = []
+    for block in range(first // size, -(-(first + count) // size)):
+        start = block * size
+        parts.append(
+            _normal_block(seed, purpose, width, size, block)[
+                max(first - start, 0) : first + count - start
+            ]
+        )
+    return np.concatenate(parts) if parts else np.empty((0, width))
+
+
+@lru_cache(maxsize=2)  # a run may ask for one row at a time
+def _normal_block(seed: int, purpose: str, width: int, size: int, block: int) -> np.ndarray:
+    return generator(seed, purpose, block).standard_normal((size, width))
 
 
 @cache

@@ -49,9 +49,9 @@ class Experiment(Generic[Asked, Found]):
     `look_at` says what the figure shows, in sentences; `to_change` are commands to try next.
     `quick` are options, and fields of runs, of a smaller version that takes seconds. `seconds` is
     what both took on two cores: in full, and quick. `notes` are lines about what was asked, known
-    before anything is run. `besides` are names that may be given in place of a recipe's; `spec` is then
-    that name. With `fields`, fields of all its runs can be changed by options; their framework is
-    then `framework`, unless another is asked for.
+    before anything is run. `besides` are names that may be given in place of a recipe's; `spec` is
+    then that name. With `fields`, fields of all its runs can be changed by options; their framework
+    is then `framework`, unless another is asked for.
     """
 
     name: str

@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 import lockstep
-from lockstep.errors import InputError, MissingError
+from lockstep import experiments, recipes
+from lockstep.errors import InputError, MissingError, unknown
 from lockstep.experiments import Experiment, Progress, no_progress
 from lockstep.experiments.runs import Work
 from lockstep.files import json_safe, write_whole
 from lockstep.report.charts import Chart
-from lockstep.report.experiment_page import Told, experiment_page
+from lockstep.report.experiment_page import Told, experiment_markdown, experiment_page
 from lockstep.report.figures import draw, save_figure
-from lockstep.report.tables import TextTable
+from lockstep.report.tables import TextTable, show
 from lockstep.training.machine import machine_facts
 
 ROOT = Path("experiments")
@@ -53,6 +54,10 @@ class Outcome:
     def to_dict(self) -> Any:
         return self.experiment.to_dict(self.found)
 
+    def show(self) -> None:
+        """Print the tables and lines of the answer."""
+        show(self.parts)
+
 
 @dataclass(frozen=True)
 class How:
@@ -64,6 +69,47 @@ class How:
     num_seeds: int = 1
     changes: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
+
+
+def ask(
+    name: str,
+    *,
+    out: str | Path | None = None,
+    quick: bool = False,
+    seeds: int = 1,
+    progress: Progress = no_progress,
+    **given: Any,
+) -> Outcome:
+    """Carry out the experiment of that name. What is given by name is an option of it, or else a
+    field of all its runs: `ask("minibatch", seeds=3, framework="jax")`."""
+    experiment = experiments.get(name)
+    own = {item.name for item in dataclasses.fields(experiment.options)}
+    options = {key: value for key, value in given.items() if key in own}
+    changes = {key: value for key, value in given.items() if key not in own}
+    if changes and not experiment.fields and not experiment.takes_run:
+        raise unknown("option", next(iter(changes)), own)
+    if experiment.takes_run and "spec" not in options:
+        smaller = {n: v for n, v in experiment.quick.items() if quick and n not in own}
+        options["spec"] = recipes.get(
+            experiment.recipe, **{"framework": "fastest", **smaller, **changes}
+        )
+        changes = {}
+    how = How(Path(out) if out else None, quick, seeds, changes)
+    return carry_out(experiment, asked_with(experiment, options, quick), how, progress)
+
+
+def asked_with(experiment: Experiment[Any, Any], given: Mapping[str, Any], quick: bool) -> Any:
+    """The experiment's options with these values, read from text where they are text. In the quick
+    form, options that are not given are those of that form."""
+    values = {}
+    for item in dataclasses.fields(experiment.options):
+        value = given.get(item.name)
+        if quick and value is None:
+            value = experiment.quick.get(item.name)
+        if value is not None:
+            read = item.metadata.get("read")
+            values[item.name] = read(value) if read and isinstance(value, str) else value
+    return experiment.options(**values)
 
 
 def carry_out(
@@ -178,6 +224,9 @@ def _written(
         how.command or shlex.join(["lockstep", "experiment", experiment.name]),
         how.quick,
     )
-    page = experiment_page(told, experiment.tables(found), chart)
+    parts = list(experiment.tables(found))
+    page = experiment_page(told, parts, chart)
     write_whole(folder / "page.html", page.encode())
+    text = experiment_markdown(told, parts, files[-1].name if files else "")
+    write_whole(folder / "answer.md", text.encode())
     return Outcome(experiment, found, folder, (*files, folder / "page.html"), tuple(missing))

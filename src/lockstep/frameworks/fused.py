@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from lockstep.data.examples import example_batch
 from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.state import DeviceState
 from lockstep.models import Model
@@ -49,6 +50,7 @@ def is_linear_sgd(task: Task, spec: RunSpec) -> bool:
         and spec.model == Linear()
         and task.loss is squared
         and task.splits["train"]["y"].shape[1:] == (1,)
+        and task.batch is example_batch
     )
 
 

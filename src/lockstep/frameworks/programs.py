@@ -6,6 +6,8 @@ keep their state inside.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,27 @@ from lockstep.ops import Array, Ops, Snapshot
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.task import Task
+
+
+class StepNoise:
+    """The noise that a run's optimizer adds to its steps; most add none: {}."""
+
+    def __init__(self, spec: RunSpec, initial: Callable[[], Snapshot]) -> None:
+        self._spec = spec
+        adds = optimizers.adds_noise(spec.optimizer)
+        self._shapes = {n: w.shape for n, w in initial().weights.items()} if adds else {}
+
+    @property
+    def width(self) -> int:
+        """How many numbers a step needs."""
+        return sum(math.prod(shape) for shape in self._shapes.values())
+
+    def __call__(self, lrs: np.ndarray, first_step: int) -> dict[str, np.ndarray]:
+        """Of len(lrs) steps, by weight: (n, ...) each."""
+        return optimizers.step_noise(
+            self._spec.optimizer, self._shapes, self._spec.seed, lrs, first_step
+        )
+
 
 # --- a call for each step -------------------------------------------------------------------------
 
@@ -73,6 +96,7 @@ class StepProgram:
         self._step = step or make_step(ops, task, spec, share=self._share)
         self._sums = sums or make_sums(ops, task, share=self._share)
         self.initial = initial or initial_snapshot(task, spec)
+        self._noise = StepNoise(spec, self.initial)
         states = states or States(ops, task, spec, layout)
         self.data = states.data()
         self.load, self.dump = states.load, states.dump
@@ -88,6 +112,10 @@ class StepProgram:
     ) -> tuple[DeviceState, Log]:
         w, slots, carry = state
         numbers: list[Any] = optimizers.step_numbers(self._spec.optimizer, lrs, first_step).tolist()
+        if noise := self._noise(lrs, first_step):
+            on_device = {name: self._ops.asarray(block) for name, block in noise.items()}
+            for i, row in enumerate(numbers):
+                row.append({name: block[i] for name, block in on_device.items()})
         log = []
         for i, batch in enumerate(self._ops.asarray(rows)):
             w, slots, carry, loss, norm = self._step(
@@ -108,8 +136,13 @@ class StepProgram:
 
 # --- a compiled loop of many steps ----------------------------------------------------------------
 
-# (state, data, rows (n, b), numbers (n, k), first step, count) -> state, log (n, 2); count <= n
+# (state, data, rows (n, b), numbers, first step, count) -> state, log (n, 2); count <= n. `numbers`
+# are (n, k), or where the optimizer adds noise a tuple: k columns (n,), then {weight: (n, ...)}
 Loop = Callable[..., tuple[DeviceState, Array]]
+MOST_NOISE = 1 << 22  # numbers given to one call of a loop: bounds memory
+
+
+LoopLog = list[tuple[Array, int]]  # logs of calls of the loop, and how many steps each had
 
 
 class LoopProgram:
@@ -138,6 +171,9 @@ class LoopProgram:
         self.notes = ("compiled loop over steps", *notes)
         self.initial = initial
         self._ops, self._task, self._spec = ops, task, spec
+        self._noise = StepNoise(spec, initial)
+        width = self._noise.width
+        self._longest = max(1, MOST_NOISE // width) if width else sys.maxsize
         self._capacity: dict[int, int] = {}  # batch size -> longest block
         self._compile_loop, self._evaluate_block = compile_loop, evaluate_block
         self._loops: dict[tuple[int, ...], Loop] = {}
@@ -147,6 +183,7 @@ class LoopProgram:
         self.restart_carry = states.restart_carry
 
     def prepare(self, state: DeviceState, blocks: Sequence[np.ndarray]) -> None:
+        blocks = [block[: self._longest] for block in blocks]
         for block in blocks:
             steps, batch = block.shape
             self._capacity[batch] = max(steps, self._capacity.get(batch, 0))
@@ -158,27 +195,38 @@ class LoopProgram:
 
     def steps(
         self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
-    ) -> tuple[DeviceState, tuple[Array, int]]:
-        if len(rows) > self._capacity.get(rows.shape[1], 0):
-            self.prepare(state, [rows])
-        arguments = self._arguments(state, rows, lrs, first_step)
-        state, log = self._loops[arguments[2].shape](*arguments)
-        return state, (log, len(rows))
+    ) -> tuple[DeviceState, LoopLog]:
+        log: LoopLog = []
+        for at in range(0, len(rows), self._longest):
+            part = rows[at : at + self._longest]
+            if len(part) > self._capacity.get(part.shape[1], 0):
+                self.prepare(state, [part])
+            rates = lrs[at : at + self._longest]
+            arguments = self._arguments(state, part, rates, first_step + at)
+            state, found = self._loops[arguments[2].shape](*arguments)
+            log.append((found, len(part)))
+        return state, log
 
     def _arguments(
         self, state: DeviceState, rows: np.ndarray, lrs: np.ndarray, first_step: int
     ) -> tuple[Any, ...]:
-        numbers = optimizers.step_numbers(self._spec.optimizer, lrs, first_step)
-        numbers = numbers.astype(self._ops.precision)
         spare = self._capacity[rows.shape[1]] - len(rows)
-        if spare:
-            rows = np.pad(rows, ((0, spare), (0, 0)))
-            numbers = np.pad(numbers, ((0, spare), (0, 0)))
-        count = len(rows) - spare
+
+        def padded(block: np.ndarray) -> np.ndarray:
+            return np.pad(block, ((0, spare), *((0, 0),) * (block.ndim - 1))) if spare else block
+
+        def floats(block: np.ndarray) -> np.ndarray:
+            return padded(block.astype(self._ops.precision))
+
+        numbers: Any = floats(optimizers.step_numbers(self._spec.optimizer, lrs, first_step))
+        if noise := self._noise(lrs, first_step):
+            numbers = (*numbers.T, {name: floats(block) for name, block in noise.items()})
+        count, rows = len(rows), padded(rows)
         return state, self._data["train"], rows, numbers, np.int32(first_step), np.int32(count)
 
-    def fetch(self, log: tuple[Array, int]) -> dict[str, np.ndarray]:
-        values = np.asarray(log[0], np.float64)[: log[1]]  # host sync
+    def fetch(self, log: LoopLog) -> dict[str, np.ndarray]:
+        parts = [np.asarray(part, np.float64)[:count] for part, count in log]  # host sync
+        values = np.concatenate(parts)
         return {"loss": values[:, 0], "grad_norm": values[:, 1]}
 
     def evaluate(self, state: DeviceState, split: str) -> Sums:

@@ -124,11 +124,19 @@ def make_replicated_step(replicas: Sequence[Replica]) -> Step:
         updated = []
         for i, replica in enumerate(replicas):
             with replica.on_device():
-                updated.append(replica.update(weights[i], summed[i], slots[i], numbers, t))
+                own = _numbers_on(replica, numbers)
+                updated.append(replica.update(weights[i], summed[i], slots[i], own, t))
         new_weights, new_slots, norms = zip(*updated, strict=True)
         return new_weights, new_slots, tuple(after), _sum_on(replicas, 0, losses), norms[0]
 
     return step
+
+
+def _numbers_on(replica: Replica, numbers: Any) -> Any:
+    """The numbers of a step with the noise, where the optimizer adds some, on this device."""
+    if not isinstance(numbers, list | tuple) or not isinstance(numbers[-1], dict):
+        return numbers
+    return [*numbers[:-1], {n: replica.to_device(value) for n, value in numbers[-1].items()}]
 
 
 def make_replicated_sums(replicas: Sequence[Replica]) -> Sums:

@@ -13,7 +13,7 @@ from lockstep.errors import InputError
 from lockstep.extensions import Registry
 from lockstep.models import feedforward, lenet, recurrent
 from lockstep.models.model import Model
-from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, Softmax, parts
+from lockstep.spec import GRU, MLP, RNN, LeNet, Linear, OneGate, Softmax, parts
 from lockstep.spec.parts import ModelPart
 
 Build = Callable[[Any, tuple[int, ...], int], Model]
@@ -39,6 +39,7 @@ add(MLP, feedforward.mlp)
 add(LeNet, lenet.build)
 add(RNN, recurrent.build, for_text=True)
 add(GRU, recurrent.build, for_text=True)
+add(OneGate, recurrent.build, for_text=True)
 
 
 def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Model:
@@ -57,7 +58,7 @@ def build(part: ModelPart, input_shape: tuple[int, ...], num_outputs: int) -> Mo
         "model.kind",
         part.kind,
         f"needs {needs}, but the data is {has}",
-        "Choose rnn or gru for text, another model for images and tables.",
+        "Choose rnn, gru or one-gate for text, another model for images and tables.",
     )
 
 

@@ -1,7 +1,7 @@
-"""Recurrent language models: tanh RNN and GRU, over one-hot characters.
+"""Recurrent models over one-hot symbols: tanh RNN, GRU, and the GRU with one of its two gates.
 
 Shapes: T steps, B sequences, V symbols, H hidden units. Gate order is z, r, h throughout, side by
-side in one matrix: w_x (V, 3H), w_h (H, 3H), b (3H,).
+side in one matrix: w_x (V, 3H), w_h (H, 3H), b (3H,); with one gate that one, then h: 2H.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lockstep.models.layers import Dense
 from lockstep.models.model import draw_weights, gaussian
-from lockstep.spec import GRU, RNN
+from lockstep.spec import GRU, RNN, OneGate
 
 if TYPE_CHECKING:
     from lockstep.ops import Array, Arrays, Ops, Weights
@@ -57,6 +57,30 @@ def gru_layer(
     return states, last
 
 
+def one_gate_layer(ops: Ops, p: Array, h: Array, w_h: Array, gate: str) -> tuple[Array, Array]:
+    """A GRU with one gate over p (T, B, 2H) from h (B, H): all states (T, B, H), the last.
+
+    "update": Z = sigmoid(P_z + H W_z), H_new = Z H + (1-Z) tanh(P_h + H W_h);
+    "reset": R = sigmoid(P_r + H W_r), H_new = tanh(P_h + (R H) W_h).
+    """
+    n = h.shape[-1]
+    w_gate, w_candidate = w_h[:, :n], w_h[:, n:]
+
+    def update(h: Array, p: Array) -> tuple[Array, Array]:
+        q = p + h @ w_h
+        z = ops.sigmoid(q[:, :n])
+        h = z * h + (1 - z) * ops.tanh(q[:, n:])
+        return h, h
+
+    def reset(h: Array, p: Array) -> tuple[Array, Array]:
+        r = ops.sigmoid(p[:, :n] + h @ w_gate)
+        h = ops.tanh(p[:, n:] + (r * h) @ w_candidate)
+        return h, h
+
+    last, states = ops.scan(update if gate == "update" else reset, h, p)
+    return states, last
+
+
 def symbol_rnn(ops: Ops, x: Array, h: Array, w: Weights) -> tuple[Array, Array]:
     """An RNN over symbols x (T, B): all states (T, B, H), the last."""
     return rnn_layer(ops, _projected(ops, x, w), h, w["w_h"])
@@ -75,8 +99,19 @@ def _projected(ops: Ops, x: Array, w: Weights) -> Array:
     return ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, width))
 
 
-def build(part: RNN | GRU, input_shape: tuple[int, ...], num_outputs: int) -> RecurrentNet:
+def _scores(ops: Ops, w: Weights, states: Array) -> Array:
+    """States (T, B, H) W_out + b_out: (T, B, V)."""
+    steps, batch, n = states.shape
+    flat = ops.reshape(states, (steps * batch, n)) @ w["w_out"] + w["b_out"]
+    return ops.reshape(flat, (steps, batch, flat.shape[-1]))
+
+
+def build(
+    part: RNN | GRU | OneGate, input_shape: tuple[int, ...], num_outputs: int
+) -> RecurrentNet | OneGateNet:
     """The recurrent layer of the part's kind over symbols, and a dense layer to their scores."""
+    if isinstance(part, OneGate):
+        return OneGateNet(num_outputs, part.num_hiddens, part.gate)
     if isinstance(part, GRU):
         return RecurrentNet(num_outputs, part.num_hiddens, gates=3, reset=part.reset)
     return RecurrentNet(num_outputs, part.num_hiddens, gates=1)
@@ -125,7 +160,30 @@ class RecurrentNet:
         else:
             layer = ops.fused.get("symbol_gru", symbol_gru)
             states, last = layer(ops, x, carry["h"], w)
-        steps, batch = x.shape
-        flat = ops.reshape(states, (steps * batch, self.num_hiddens))
-        scores = flat @ w["w_out"] + w["b_out"]
-        return ops.reshape(scores, (steps, batch, self.vocab_size)), {"h": last}
+        return _scores(ops, w, states), {"h": last}
+
+
+@dataclass(frozen=True)
+class OneGateNet:
+    """A GRU layer with one gate and a dense layer: x (T, B) symbols -> scores (T, B, V).
+
+    No framework has such a layer of its own, so there is no concise form.
+    """
+
+    vocab_size: int
+    num_hiddens: int
+    gate: str
+    fused_parts = ()
+
+    def initial_weights(self, seed: int) -> Arrays:
+        v, n = self.vocab_size, self.num_hiddens
+        own = {"w_x": (v, 2 * n), "w_h": (n, 2 * n), "b": (2 * n,), "w_out": (n, v), "b_out": (v,)}
+        return draw_weights(own, gaussian, seed)
+
+    def carry_shapes(self, batch_size: int) -> dict[str, tuple[int, ...]]:
+        return {"h": (batch_size, self.num_hiddens)}
+
+    def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
+        p = _projected(ops, x, w)
+        states, last = one_gate_layer(ops, p, carry["h"], w["w_h"], self.gate)
+        return _scores(ops, w, states), {"h": last}

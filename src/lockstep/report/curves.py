@@ -90,14 +90,23 @@ def _as(run: LoggedRun, steps: np.ndarray, x: str) -> np.ndarray:
 
 
 def series(
-    runs: Sequence[LoggedRun], quantity: str, x: str = "step", *, smooth: bool = True, **looks: Any
+    runs: Sequence[LoggedRun],
+    quantity: str,
+    x: str = "step",
+    *,
+    smooth: bool = True,
+    positive: bool = False,
+    **looks: Any,
 ) -> list[Series]:
     """A series for every label, in their order; `looks` are fields of Series for all of them, or
-    functions of a label's first run that give one."""
+    functions of a label's first run that give one. With `positive`, points at x = 0 are left out: a
+    logarithmic axis has no place for them."""
     found = []
     for label in dict.fromkeys(run.label for run in runs):
         same = [run for run in runs if run.label == label]
         curves = [_drawn(*curve(run, quantity, x), smooth) for run in same]
+        if positive:
+            curves = [(xs[xs > 0], ys[xs > 0]) for xs, ys in curves]
         curves = [(xs, ys) for xs, ys in curves if len(xs)]
         if not curves:
             continue
@@ -112,7 +121,7 @@ def _drawn(x: np.ndarray, y: np.ndarray, smooth: bool) -> tuple[np.ndarray, np.n
     return thinned(x[places], means)
 
 
-def _joined(curves: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, np.ndarray]:
+def _joined(curves: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, Any]:
     """One curve as it is; of several their mean, lowest and highest, where all of them are."""
     if len(curves) == 1:
         return {"x": curves[0][0], "y": curves[0][1]}
@@ -137,7 +146,7 @@ def panel(
 ) -> Panel:
     """A quantity of every run against an axis, with names and units. Without `y_log` the scale is
     logarithmic where the values span more than a factor of thirty. `fields` are those of Panel."""
-    drawn = series(runs, quantity, x, **(looks or {}))
+    drawn = series(runs, quantity, x, positive=x_log, **(looks or {}))
     wide = is_wide(*(item.y for item in drawn)) if y_log is None else y_log
     name = quantity_name(quantity)
     title = title or f"{name} against {AXES[x]}"

@@ -1,4 +1,5 @@
-"""The page of an experiment: its question, the figure, the table, what to look at, how to go on."""
+"""The page of an experiment: its question, the figure, the table, what to look at, how to go on.
+The same as Markdown, for documents."""
 
 from __future__ import annotations
 
@@ -63,3 +64,48 @@ def text_part(part: TextTable | str) -> str:
 def _paragraphs(text: str) -> list[str]:
     parts = [" ".join(part.split()) for part in text.split("\n\n")]
     return [f"<p>{escape(part)}</p>" for part in parts if part]
+
+
+# --- as Markdown ----------------------------------------------------------------------------------
+
+
+def experiment_markdown(told: Told, parts: Iterable[TextTable | str], figure: str) -> str:
+    """The same as a Markdown document; `figure` is the name of the file beside it, "" for none."""
+    form = " (its quick form, a smaller version)" if told.quick else ""
+    blocks = [
+        f"# {told.question}",
+        f"```\n{told.command}\n```",
+        f"Experiment `{told.name}`{form}. {told.how}",
+        f"![{told.question}]({figure})" if figure else "",
+        *(_markdown_part(part) for part in parts),
+        "## What to look at" if told.look_at else "",
+        *(" ".join(part.split()) for part in told.look_at.split("\n\n")),
+        "## How to change it" if told.to_change else "",
+        "```\n" + "\n".join(told.to_change) + "\n```" if told.to_change else "",
+        _made_on(told.machine),
+    ]
+    return "\n\n".join(block for block in blocks if block) + "\n"
+
+
+def _made_on(machine: Mapping[str, Any]) -> str:
+    if not machine:
+        return ""
+    where = f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}"
+    return f"Made by the command above on {where}, Lockstep {machine['lockstep']}."
+
+
+def _markdown_part(part: TextTable | str) -> str:
+    if isinstance(part, str):
+        return " ".join(part.split())
+    marks = [":--" if name in part.left else "--:" for name in part.columns]
+    lines = [part.columns, marks, *part.rows]
+    rows = ["| " + " | ".join(map(_cell, line)) + " |" for line in lines]
+    return (f"**{part.title}**\n\n" if part.title else "") + "\n".join(rows)
+
+
+def _cell(text: str) -> str:
+    """
+    >>> _cell("a|b\\nc")
+    'a\\\\|b c'
+    """
+    return " ".join(text.split()).replace("|", "\\|")

@@ -67,7 +67,7 @@ def draw(chart: Chart) -> Figure:
     rows = list(_rows(chart))
     columns = max((len(row) for row in rows), default=1)
     heights = [max(map(_height, row)) for row in rows]
-    width = max(8.0, 0.4 + PANEL_WIDTH * columns)
+    width = max(8.0, 0.4 + PANEL_WIDTH * min(columns, 2) + 3.8 * max(0, columns - 2))
     figure = new_figure(width, 0.9 + sum(heights or [PANEL_HEIGHT]), chart.title)
     grid = figure.add_gridspec(max(1, len(rows)), columns, height_ratios=heights or [1])
     colours = series_colours(chart.panels)

@@ -7,7 +7,7 @@ another kind known. `models.add` and `optimizers.add` call it.
 
 from __future__ import annotations
 
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from functools import partial
 from typing import Annotated, Any, ClassVar, Protocol
 
@@ -17,9 +17,11 @@ from lockstep.extensions import Registry
 
 SOURCES = ("real", "generated")
 ORDERS = ("shuffled", "in_order", "with_replacement")
+LOADINGS = ("at_once", "one_by_one")
 SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
 RESETS = ("before", "after")
+GATES = ("reset", "update")
 POOLINGS = ("max", "avg")
 WIDEST = 10**6  # a layer
 
@@ -35,6 +37,7 @@ def _widths(field: str, value: object) -> tuple[int, ...]:
 # types of fields, with their checks
 Source = Annotated[str, partial(one_of, known=SOURCES)]
 Order = Annotated[str, partial(one_of, known=ORDERS)]
+Loading = Annotated[str, partial(one_of, known=LOADINGS)]
 Flag = Annotated[bool, truth]
 Count = Annotated[int, whole]
 Width = Annotated[int, _width]
@@ -56,14 +59,21 @@ class _Data:
         check_fields(self, "data")
 
 
+def _added(default: Any) -> Any:
+    """A field that is younger than hashes of runs: at its default it leaves them as they were."""
+    return field(default=default, metadata={"added": True})
+
+
 @dataclass(frozen=True)
 class ExampleData(_Data):
-    """What every set of examples has: the first `max_examples` of it are used, in an `order`."""
+    """What every set of examples has: the first `max_examples` of it are used, in an `order`. A
+    batch is collected at once, or one example after another, as a plain data loader does."""
 
     source: Source = "real"
     order: Order = "shuffled"
     drop_last: Flag = False
     max_examples: Count = 1
+    loading: Loading = _added("at_once")
 
 
 @dataclass(frozen=True)
@@ -160,6 +170,15 @@ class GRU(_Model):
 
 
 @dataclass(frozen=True)
+class OneGate(_Model):
+    """A GRU in which one `gate` acts: without reset (R = 1), or without update (Z = 0)."""
+
+    kind: ClassVar[str] = "one-gate"
+    num_hiddens: Width = 256
+    gate: Annotated[str, partial(one_of, known=GATES)] = "update"
+
+
+@dataclass(frozen=True)
 class OwnModel:
     """A person's own model; `reference` is `file.py:name`, "" where it has none.
 
@@ -191,7 +210,7 @@ class OptimizerPart:
     clip_value: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("weight_decay", "clip_norm", "clip_value", "eps"):
+        for name in ("weight_decay", "clip_norm", "clip_value", "eps", "temperature"):
             self._keep(name)
         for name in ("momentum", "decay"):
             self._keep(name, most=1.0)
@@ -209,6 +228,14 @@ class SGD(OptimizerPart):
     """w <- w - lr g."""
 
     kind: ClassVar[str] = "sgd"
+
+
+@dataclass(frozen=True)
+class SGLD(OptimizerPart):
+    """w <- w - lr g + sqrt(2 lr temperature) n, n standard normal: Langevin dynamics."""
+
+    kind: ClassVar[str] = "sgld"
+    temperature: float = 1e-3
 
 
 @dataclass(frozen=True)
@@ -289,16 +316,16 @@ def add(section: str, part: type[Any]) -> None:
     name = getattr(part, "__name__", part)
     if not hasattr(part, "__dataclass_params__") or not part.__dataclass_params__.frozen:
         raise InputError(section, name, "is no frozen dataclass", "Use @dataclass(frozen=True).")
-    for field in fields(part):
-        if field.default is MISSING:
-            raise InputError(f"{section}.{field.name}", name, "has no default", "Give it one.")
+    for item in fields(part):
+        if item.default is MISSING:
+            raise InputError(f"{section}.{item.name}", name, "has no default", "Give it one.")
     PARTS[section].add(getattr(part, "kind", ""), part)
 
 
 _BUILT_IN: dict[str, tuple[type[Any], ...]] = {
     "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
-    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OwnModel),
-    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW),
+    "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OneGate, OwnModel),
+    "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW, SGLD),
 }
 for _section, _parts in _BUILT_IN.items():
     for _part in _parts:

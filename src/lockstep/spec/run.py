@@ -166,11 +166,19 @@ class RunSpec:
     def hash(self) -> str:
         """Twelve hex digits that name this exact description."""
         values = self.to_dict()
-        for item in fields(self):
-            if item.metadata["added"] and values[item.name] == item.default:
-                del values[item.name]
+        _leave_out_added(self, values)
+        for name in PARTS:
+            _leave_out_added(getattr(self, name), values[name])
         text = json.dumps(values, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+def _leave_out_added(record: Any, values: dict[str, Any]) -> None:
+    """Without the fields that were added after hashes were in use, where they have their default:
+    the hashes of older runs stay as they were."""
+    for item in fields(record):
+        if item.metadata.get("added") and values[item.name] == item.default:
+            del values[item.name]
 
 
 def diff(one: RunSpec, other: RunSpec) -> list[tuple[str, object, object]]:

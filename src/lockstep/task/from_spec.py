@@ -8,7 +8,7 @@ import numpy as np
 
 from lockstep import models
 from lockstep.data import data_set
-from lockstep.data.examples import example_batch
+from lockstep.data.examples import example_batch, one_by_one
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES
@@ -48,9 +48,10 @@ def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
     known = data_set.of(spec.data)
     data = known.load(spec.data, spec.seed, progress)
     rows = len(next(iter(data.splits["train"].values())))
+    batch, loading = known.batch(spec.data), getattr(spec.data, "loading", "at_once")
     return Task(
         splits=data.splits,
-        batch=known.batch(spec.data),
+        batch=one_by_one(batch) if loading == "one_by_one" else batch,
         model=model_of(spec),
         loss=LOSSES[known.loss],
         plan=known.plan(spec.data, rows, spec.batch_size, spec.seed),

@@ -73,11 +73,12 @@ def _loop(ops: JaxOps, step: Callable[..., Any]) -> Loop:
         return lax.dynamic_index_in_dim(block, i, keepdims=False, allow_negative_indices=False)
 
     def loop(
-        state: DeviceState, data: Weights, rows: Array, numbers: Array, first: Array, count: Array
+        state: DeviceState, data: Weights, rows: Array, numbers: Any, first: Array, count: Array
     ) -> tuple[DeviceState, Array]:
         def body(i: Array, carried: tuple[DeviceState, Array]) -> tuple[DeviceState, Array]:
             own, log = carried
-            w, slots, carry, loss, norm = step(*own, data, at(rows, i), at(numbers, i), first + i)
+            now = jax.tree.map(lambda block: at(block, i), numbers)
+            w, slots, carry, loss, norm = step(*own, data, at(rows, i), now, first + i)
             logged = lax.dynamic_update_index_in_dim(log, jnp.stack([loss, norm]), i, 0)
             return DeviceState(w, slots, carry), logged
 

@@ -67,10 +67,15 @@ def graph_step(ops: MindSporeOps, task: Task, spec: RunSpec) -> Step:
         w: Weights, slots: Weights, carry: Weights, data: Weights, rows: Array, numbers: Any, t: Any
     ) -> tuple[Weights, Weights, Weights, Array, Array]:
         new: tuple[Weights, Weights, Weights, Array, Array]
-        new = graph(w, slots, carry, data, rows, [ops.asarray(number) for number in numbers])
+        new = graph(w, slots, carry, data, rows, _arrays(ops, numbers))
         return new
 
     return step
+
+
+def _arrays(ops: MindSporeOps, numbers: Any) -> list[Any]:
+    """The numbers of a step as arrays; the noise of each weight is arrays already."""
+    return [n if isinstance(n, dict) else ops.asarray(n) for n in numbers]
 
 
 def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
@@ -99,7 +104,7 @@ def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
         w: Weights, grads: Weights, slots: Weights, numbers: Any, t: Any
     ) -> tuple[Weights, Weights, Array]:
         new: tuple[Weights, Weights, Array]
-        new = graph(w, grads, slots, [ops.asarray(number) for number in numbers])
+        new = graph(w, grads, slots, _arrays(ops, numbers))
         return new
 
     def to_device(x: Array) -> Array:

@@ -55,10 +55,13 @@ def compiled_update(ops: MxnetOps, spec: RunSpec) -> Update:
     run = compile_function(ops, lambda w, grads, slots, numbers: rule(w, grads, slots, numbers, 0))
 
     def update(
-        w: Weights, grads: Weights, slots: Weights, numbers: list[float], t: Any
+        w: Weights, grads: Weights, slots: Weights, numbers: list[Any], t: Any
     ) -> tuple[Weights, Weights]:
-        # asarray would wait for the steps under way
-        arrays = [mx.np.full((), n, dtype=ops.dtype, ctx=ops.device) for n in numbers]
+        # asarray would wait for the steps under way; the noise of each weight is arrays already
+        arrays = [
+            n if isinstance(n, dict) else mx.np.full((), n, dtype=ops.dtype, ctx=ops.device)
+            for n in numbers
+        ]
         new: tuple[Weights, Weights] = run(w, grads, slots, arrays)
         return new
 

@@ -92,7 +92,12 @@ def _compiled_step(step: Step, precision: str) -> Step:
     def compiled(
         w: Any, slots: Any, carry: Any, data: Any, rows: Array, numbers: Any, t: int
     ) -> Any:
-        given = (w, slots, carry, data, rows, tf.constant(numbers, precision), tf.constant(t))
+        *plain, last = numbers
+        if isinstance(last, dict):  # the noise of each weight
+            own: Any = (*(tf.constant(n, precision) for n in plain), last)
+        else:
+            own = tf.constant(numbers, precision)
+        given = (w, slots, carry, data, rows, own, tf.constant(t))
         if rows.shape[0] not in graphs:
             graphs[rows.shape[0]] = run.get_concrete_function(*given)
         return graphs[rows.shape[0]](*given)

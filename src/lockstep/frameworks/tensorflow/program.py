@@ -43,7 +43,7 @@ def tensorflow_program(
     sums = make_sums(ops, task, evaluation)
     # inside a loop XLA's convolutions are ten times slower than TensorFlow's; the rest is faster
     xla = not _convolves(ops, task, sums, (layout or Layout()).to_native(initial().weights))
-    run = tf.function(_loop(step), jit_compile=xla, autograph=False)
+    run = tf.function(_loop(step, ops.dtype), jit_compile=xla, autograph=False)
 
     def compile_loop(*arguments: Any) -> Loop:
         loop: Loop = run.get_concrete_function(*arguments)
@@ -73,16 +73,17 @@ def tensorflow_program(
     )
 
 
-def _loop(step: Callable[..., Any]) -> Loop:
+def _loop(step: Callable[..., Any], dtype: Any) -> Loop:
     def loop(
-        state: DeviceState, data: Weights, rows: Array, numbers: Array, first: Array, count: Array
+        state: DeviceState, data: Weights, rows: Array, numbers: Any, first: Array, count: Array
     ) -> tuple[DeviceState, Array]:
         def body(i: Array, state: DeviceState, log: Array) -> tuple[Array, DeviceState, Array]:
-            w, slots, carry, loss, norm = step(*state, data, rows[i], numbers[i], first + i)
+            now = tf.nest.map_structure(lambda block: block[i], numbers)
+            w, slots, carry, loss, norm = step(*state, data, rows[i], now, first + i)
             log = tf.tensor_scatter_nd_update(log, [[i]], [tf.stack([loss, norm])])
             return i + 1, DeviceState(w, slots, carry), log
 
-        log = tf.zeros((rows.shape[0], 2), numbers.dtype)
+        log = tf.zeros((rows.shape[0], 2), dtype)
         _, state, log = tf.while_loop(lambda i, *_: i < count, body, (0, state, log))
         return state, log
 
