@@ -32,6 +32,7 @@ _HOMES = {
             "cosine_restarts",
             "exponential",
             "factor",
+            "inverse_power",
             "inverse_time",
             "join",
             "linear",
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from lockstep.schedules import cosine_restarts as cosine_restarts
     from lockstep.schedules import exponential as exponential
     from lockstep.schedules import factor as factor
+    from lockstep.schedules import inverse_power as inverse_power
     from lockstep.schedules import inverse_time as inverse_time
     from lockstep.schedules import join as join
     from lockstep.schedules import linear as linear
