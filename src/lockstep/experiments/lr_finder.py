@@ -1,10 +1,10 @@
 """Which learning rate should a run begin with, found in a few hundred steps?
 
 A range test: trains with a learning rate that grows exponentially from step to step, from far too
-small to far too large, and smooths the loss. The suggested rate is the one at which the smoothed
-loss falls fastest per decade of the rate, before it is lowest (`suggested`). The test leaves nothing
-behind: the run then starts from the same initial weights, with the suggested rate, a tenth and ten
-times of it.
+small to far too large, and smooths the loss. The suggested rate is the middle of the decade of
+rates over which the smoothed loss falls most, before it is lowest (`suggested`). The test leaves
+nothing behind: runs then start from the same initial weights, with the suggested rate, a tenth of
+it and ten times of it.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ class Question:
 
 
 def suggested(rates: np.ndarray, losses: np.ndarray) -> float:
-    """The rate at which the loss, smoothed, falls fastest per decade, before it is lowest.
+    """The middle of the decade of rates over which the smoothed loss falls most, before it is
+    lowest. With l(d) the smoothed loss at the rate 10^d, and m where it is lowest, it is 10^d for
+    the d <= m - 1/2 at which l(d - 1/2) - l(d + 1/2) is largest.
 
-    rates (n,) grow exponentially, losses (n,) are those of their steps.
+    rates (n,) grow, losses (n,) are those of their steps. A decade, and not the steepest point,
+    because noise makes any single point steep.
 
     >>> rates = np.logspace(-5, 1, 200)
     >>> falls = 2 / (1 + (rates / 0.01) ** 2)  # fastest at 0.01, in decades
@@ -58,8 +61,13 @@ def suggested(rates: np.ndarray, losses: np.ndarray) -> float:
     """
     at, loss = smooth(losses)
     decades = np.log10(np.asarray(rates, np.float64)[at])
-    slope = np.gradient(loss, decades)[: max(2, int(np.argmin(loss)) + 1)]
-    return float(10 ** decades[int(np.argmin(slope))])
+    last = decades[int(np.argmin(loss))] - 0.5
+    middles = decades[(decades >= decades[0] + 0.5) & (decades <= last)]
+    if not len(middles):
+        problem = "the loss is lowest within a decade of the first rate"
+        raise InputError("low", float(rates[0]), problem, "Begin the range test with a lower rate.")
+    falls = np.interp(middles - 0.5, decades, loss) - np.interp(middles + 0.5, decades, loss)
+    return float(10 ** middles[int(np.argmax(falls))])
 
 
 def smooth(losses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -124,7 +132,9 @@ def chart(answer: Answer) -> Chart:
         "learning rate",
         "loss",
         (
-            Series("of each batch", rates, np.minimum(losses, top), colour=MUTED, alpha=0.5, width=1),
+            Series(
+                "of each batch", rates, np.minimum(losses, top), colour=MUTED, alpha=0.5, width=1
+            ),
             Series("smoothed", rates[at], np.minimum(means, top)),
         ),
         guides=(mark,),
@@ -137,7 +147,13 @@ def chart(answer: Answer) -> Chart:
 
 
 LOOK_AT = """
-TODO
+On the left the loss does not move while the rate is too small, falls once the rate is large enough,
+and grows when steps become too large. The suggested rate is in the middle of the steepest
+decade, to the left of the lowest point: there the rate is too large already for longer training.
+
+On the right are runs from the same initial weights: their first losses are equal to the last bit,
+so the range test has left no trace. A tenth of the suggested rate is slower. Ten times of it is
+unsteady or fails: there is little room above.
 """
 
 EXPERIMENT = Experiment(

@@ -1,8 +1,9 @@
 """How long a warm-up does a learning rate need at which training fails without one?
 
-Trains LeNet on Fashion-MNIST with the learning rate 0.5, which is too large for its initial weights:
-in a few dozen steps they run to where no unit is active any more, and accuracy stays at chance. The
-rate then rises to 0.5 from 0 in a straight line, in so many steps; all else is the same.
+Trains LeNet on Fashion-MNIST with the learning rate 0.5, which is too large for its initial
+weights: within the first epoch the network comes to answer every image with the same class, and
+stays there. With a warm-up the rate rises from 0 to 0.5 in a straight line, in so many steps; all
+else is the same.
 """
 
 from __future__ import annotations
@@ -41,9 +42,7 @@ def runs(asked: Question) -> Iterator[Planned]:
     for length in asked.lengths:
         schedule = constant(RATE).warmup(length) if length else constant(RATE)
         name = f"{length} steps" if length else "no warm-up"
-        yield Planned(
-            name, recipes.fashion_lenet(schedule=schedule, schedule_per="step", epochs=2)
-        )
+        yield Planned(name, recipes.fashion_lenet(schedule=schedule, schedule_per="step", epochs=2))
 
 
 def outcome(run: LoggedRun) -> str:
@@ -55,9 +54,7 @@ def outcome(run: LoggedRun) -> str:
 
 def accuracies(found: Runs, label: str) -> list[float]:
     """The accuracy of each seed at the end; that of a run that diverged is 0."""
-    return [
-        0.0 if run.status == "diverged" else run.metrics[ACCURACY] for run in found.of(label)
-    ]
+    return [0.0 if run.status == "diverged" else run.metrics[ACCURACY] for run in found.of(label)]
 
 
 def tables(found: Runs) -> Iterator[TextTable | str]:
@@ -103,7 +100,13 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-TODO
+Without warm-up, and with one that is too short, the loss leaves its first value only for a moment
+and returns to 2.30, which is log(10): every class gets the same probability, whatever the image.
+Once there, no step leads out again. With a warm-up that is long enough the small first steps move
+the weights to where a rate of 0.5 does no harm, and the same rate trains well from there on.
+
+Look at the learning rate at which each curve fails. A longer warm-up costs only that the first
+steps are small.
 """
 
 EXPERIMENT = of_runs(
