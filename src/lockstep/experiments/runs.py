@@ -15,7 +15,7 @@ from typing import Any
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.experiments import Experiment, NoOptions, Progress, no_progress
-from lockstep.frameworks import fastest
+from lockstep.frameworks import environments, fastest
 from lockstep.report.charts import Chart
 from lockstep.report.curves import LoggedRun, note, read_run
 from lockstep.report.quantities import duration, metric, metric_name, number, parse_list
@@ -63,6 +63,9 @@ class Work:
         """Carry out what the folder lacks of these runs; all of them, as their folders hold them.
         They are the part of the whole work from share part[0] to part[1]."""
         planned = self.planned(runs)
+        for run in planned:  # a framework that is missing is named before hours are spent on others
+            if not _is_over(self._folder(run)):
+                environments.interpreter(run.spec.framework)
         costs = [_cost(run.spec) for run in planned]
         done, (begin, end) = 0.0, part
         found = []
@@ -103,8 +106,11 @@ class Work:
             raise InputError("run", twice, problem, "Leave out what makes its runs equal.")
         return found
 
+    def _folder(self, run: Planned) -> Path:
+        return self.folder / "runs" / folder_name(run)
+
     def _carried_out(self, run: Planned, report: Progress) -> LoggedRun:
-        folder = self.folder / "runs" / folder_name(run)
+        folder = self._folder(run)
         listeners = [_follow(run.label, report)]
         if not _is_over(folder):
             self.num_carried_out += 1
@@ -254,6 +260,7 @@ def of_runs(
     *,
     tables: Callable[[Runs], Iterable[TextTable | str]],
     chart: Callable[[Runs], Chart],
+    to_dict: Callable[[Runs], Any] = Runs.to_dict,
     options: type = NoOptions,
     **others: Any,
 ) -> Experiment[Any, Runs]:
@@ -262,4 +269,4 @@ def of_runs(
     def run(asked: Any, work: Work) -> Runs:
         return work.carry_out(runs(asked))
 
-    return Experiment(name, about, options, run, tables, Runs.to_dict, chart, fields=True, **others)
+    return Experiment(name, about, options, run, tables, to_dict, chart, fields=True, **others)

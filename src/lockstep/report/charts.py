@@ -30,6 +30,8 @@ FRAMEWORKS = {
 }
 INK = "#1f2933"
 MUTED = "#6b7580"
+GRID = "#dfe4e8"
+PAPER = "#fefefe"
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 
@@ -142,6 +144,15 @@ def framework_colour(framework: str) -> str:
     '#d55e00'
     """
     return FRAMEWORKS.get(framework) or SERIES[sum(framework.encode()) % len(SERIES)]
+
+
+def css_colour(colour: str) -> str:
+    """A colour as a page paints it: by the variable of its name, which is another in the dark.
+
+    >>> css_colour("#0072b2")
+    'var(--c-0072b2, #0072b2)'
+    """
+    return f"var(--c-{colour[1:].lower()}, {colour})"
 
 
 def series_colours(panels: Sequence[Panel]) -> dict[str, str]:

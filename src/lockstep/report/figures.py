@@ -18,14 +18,17 @@ from lockstep.errors import InputError, MissingError
 from lockstep.files import write_whole
 from lockstep.report.charts import (
     FRAMEWORKS,
+    GRID,
     INK,
     MUTED,
+    PAPER,
+    SERIES,
     Chart,
     Guide,
     Heat,
     Panel,
     Series,
-    is_wide,
+    css_colour,
     series_colours,
 )
 
@@ -33,8 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GRID = "#dfe4e8"
-PAPER = "#fefefe"
 FONT = 10
 FORMATS = (".png", ".svg")
 PANEL_WIDTH = 5.2  # inches
@@ -125,12 +126,12 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     if panel.y_log:
         axes.set_yscale("log")
     _set_ticks(axes, panel)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
         axes.set_ylim(bottom=0)
-    if panel.y_range is not None:
-        axes.set_ylim(*panel.y_range)
 
 
 def _draw_series(axes: Axes, series: Series, colour: str) -> None:
@@ -230,12 +231,6 @@ def legend(axes: Axes, **options: Any) -> None:
     axes.legend(**options)
 
 
-def log_if_wide(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic scale where positive values span more than a factor of thirty."""
-    if is_wide(values):
-        axes.set_yscale("log")
-
-
 def _plain(text: str) -> str:
     """Text that matplotlib shows as it stands: dollar signs would start a formula."""
     return text.replace("$", r"\$")
@@ -265,17 +260,11 @@ def figure_svg(figure: Figure, prefix: str, label: str) -> str:
     svg = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
-    for name, value in page_colours().items():
-        svg = svg.replace(value, f"var(--{name}, {value})")
+    for colour in {INK, MUTED, GRID, PAPER, *FRAMEWORKS.values(), *SERIES}:
+        svg = svg.replace(colour, css_colour(colour))
     head = f'<svg role="img" aria-label="{html.escape(label)}"'
     svg = re.sub(r'<svg(.*?) width="[^"]*"', rf"{head}\1", svg, count=1, flags=re.DOTALL)
     return re.sub(r' height="[\d.]+pt"', "", svg, count=1).strip()
-
-
-def page_colours() -> dict[str, str]:
-    """The colours that a page may replace, by the name of their CSS variable."""
-    named = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
-    return named | {f"f-{name}": value for name, value in FRAMEWORKS.items()}
 
 
 def _rendered(figure: Figure, kind: str) -> bytes:

@@ -6,11 +6,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from lockstep.report.comparison_figures import compare_figure
+from lockstep.report.comparison_charts import comparison_chart
 from lockstep.report.comparison_page import write_comparison_page
 from lockstep.report.comparison_tables import print_comparison as show_comparison
-from lockstep.report.figures import save_figure
-from lockstep.report.run_figures import run_figure
+from lockstep.report.figures import draw, save_figure
+from lockstep.report.run_charts import run_chart
 from lockstep.report.run_tables import print_result as show_result
 
 if TYPE_CHECKING:
@@ -25,12 +25,12 @@ __all__ = ["plot_comparison", "plot_result", "report_comparison", "show_comparis
 def plot_result(result: Result, path: str | Path | None = None) -> Figure:
     """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
     spec = result.spec
-    return _save(run_figure(result.history, f"{spec.name} in {spec.framework}"), path)
+    return _save(draw(run_chart(result.history, f"{spec.name} in {spec.framework}")), path)
 
 
 def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
     """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-    return _save(compare_figure(comparison), path)
+    return _save(draw(comparison_chart(comparison, comparison.spec.name)), path)
 
 
 def report_comparison(comparison: Comparison, path: str | Path) -> Path:
