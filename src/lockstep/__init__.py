@@ -33,6 +33,7 @@ _HOMES = {
             "cosine_restarts",
             "exponential",
             "factor",
+            "inverse_power",
             "inverse_time",
             "join",
             "linear",
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from lockstep.schedules import cosine_restarts as cosine_restarts
     from lockstep.schedules import exponential as exponential
     from lockstep.schedules import factor as factor
+    from lockstep.schedules import inverse_power as inverse_power
     from lockstep.schedules import inverse_time as inverse_time
     from lockstep.schedules import join as join
     from lockstep.schedules import linear as linear

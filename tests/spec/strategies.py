@@ -47,7 +47,15 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "weights": texts,
     "reference": texts,
     **dict.fromkeys(
-        ("max_examples", "window", "max_tokens", "num_hiddens", "num_symbols", "num_sequences"),
+        (
+            "max_examples",
+            "copies",
+            "window",
+            "max_tokens",
+            "num_hiddens",
+            "num_symbols",
+            "num_sequences",
+        ),
         sizes,
     ),
     **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),
