@@ -19,10 +19,12 @@ from lockstep.spec import (
     MLP,
     RNN,
     SGD,
+    Adam,
     Airfoil,
     FashionMNIST,
     LeNet,
     Linear,
+    Recall,
     RunSpec,
     Softmax,
     TimeMachine,
@@ -81,11 +83,10 @@ def timemachine_gru(**changes: Any) -> RunSpec:
 
     The concise style uses layers that reset after the product, so it asks for that form.
     """
-    reset = "after" if changes.get("style") == "concise" else "before"
     spec = RunSpec(
         name="timemachine-gru",
         data=TimeMachine(),
-        model=GRU(reset=reset),
+        model=GRU(reset=_reset(changes)),
         optimizer=SGD(clip_norm=1.0),
         schedule=constant(1.0),
         batch_size=32,
@@ -94,9 +95,29 @@ def timemachine_gru(**changes: Any) -> RunSpec:
     return changed(spec, changes)
 
 
+def _reset(changes: Mapping[str, Any]) -> str:
+    """Where the reset gate acts in the layers of the style that is asked for."""
+    return "after" if changes.get("style") == "concise" else "before"
+
+
 def timemachine_rnn(**changes: Any) -> RunSpec:
     """A tanh RNN on The Time Machine, with the GRU's settings."""
     spec = replace(timemachine_gru(), name="timemachine-rnn", model=RNN())
+    return changed(spec, changes)
+
+
+def recall_gru(**changes: Any) -> RunSpec:
+    """A GRU that must remember the first of 32 symbols: 64 units, Adam at 0.005, 3 epochs."""
+    spec = RunSpec(
+        name="recall-gru",
+        data=Recall(),
+        model=GRU(64, _reset(changes)),
+        optimizer=Adam(clip_norm=1.0),
+        schedule=constant(0.005),
+        batch_size=64,
+        epochs=3,
+        evaluate=("test",),
+    )
     return changed(spec, changes)
 
 
@@ -120,6 +141,7 @@ def add(recipe: _T) -> _T:
 for _recipe in (airfoil_linear, fashion_lenet, fashion_softmax, fashion_mlp, timemachine_rnn):
     add(_recipe)
 add(timemachine_gru)
+add(recall_gru)
 
 
 def get(name: str, **changes: Any) -> RunSpec:

@@ -87,6 +87,11 @@ def test_steps_of_a_text_are_counted_by_its_windows() -> None:
     assert num_steps(recipes.timemachine_gru(epochs=500)) == 4000
 
 
+def test_steps_of_sequences_are_counted() -> None:
+    assert num_steps(recipes.recall_gru()) == 300  # 6,400 in batches of 64, three times
+    assert fastest(recipes.recall_gru()) in environments.usable()
+
+
 def test_it_names_a_framework_and_leaves_a_named_one() -> None:
     assert resolve_fastest(recipes.fashion_mlp(framework="torch")).framework == "torch"
     assert (

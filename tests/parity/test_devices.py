@@ -105,6 +105,20 @@ def test_a_text(windows: str, framework: str) -> None:
 
 
 @everywhere
+def test_sequences(framework: str) -> None:
+    """Five sequences with labels at every step over two and three devices; nothing is carried."""
+    spec = recipe(
+        "recall-gru", framework=framework, model__num_hiddens=12, data__window=6, batch_size=5,
+        data__num_sequences=53, epochs=2, lr=0.02, evaluate=("train", "test"),
+    )  # fmt: skip
+    counts = (1, 2, 3) if framework != "mindspore" else (1, 2)
+    one, *several = carry_out(*on_devices(spec, *counts, precision="float64"))
+    assert_fell(one.loss, by=0.03)
+    for k, found in zip(counts[1:], several, strict=True):
+        assert_same_run(found, one, FLOAT64, f"{k} devices")
+
+
+@everywhere
 @pytest.mark.parametrize("pooling", ["max", "avg"])
 def test_images(pooling: str, framework: str) -> None:
     """LeNet in both forms, 16 images over 3 devices; every image of an evaluation counts once."""

@@ -19,6 +19,7 @@ FLOAT64 = 1e-9
 FLOAT32 = 1e-4
 
 SMALL = {"model__num_hiddens": 32, "data__window": 10}
+RECALL = {"model__num_hiddens": 16, "data__window": 8, "batch_size": 32, "lr": 0.02}
 PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores that others use
 
 
@@ -46,6 +47,10 @@ PATIENT = pytest.mark.timeout(1200)  # the recipe's sizes, in NumPy, on cores th
             ),
             0.05,
             id="reset",
+        ),
+        pytest.param(recipe("recall-gru", max_steps=30, **RECALL), 0.1, id="recall"),
+        pytest.param(
+            recipe("recall-gru", max_steps=30, model="rnn", **RECALL), 0.1, id="recall rnn"
         ),
     ],
 )

@@ -46,7 +46,10 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "structure": texts,
     "weights": texts,
     "reference": texts,
-    **dict.fromkeys(("max_examples", "window", "max_tokens", "num_hiddens"), sizes),
+    **dict.fromkeys(
+        ("max_examples", "window", "max_tokens", "num_hiddens", "num_symbols", "num_sequences"),
+        sizes,
+    ),
     **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),
     **dict.fromkeys(("weight_decay", "clip_norm", "clip_value", "eps", "temperature"), amounts),
 }

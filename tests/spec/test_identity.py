@@ -23,6 +23,7 @@ PINNED = {
     "fashion-mlp": "23524aafc3eb",
     "timemachine-rnn": "5b3886fd1162",
     "timemachine-gru": "7b31b7b068c7",
+    "recall-gru": "dd24ab7f7619",
 }
 
 

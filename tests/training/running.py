@@ -51,6 +51,7 @@ TASKS: dict[str, tuple[str, dict[str, Any]]] = {
     "rnn": ("timemachine-rnn", {}),
     "gru-before": ("timemachine-gru", {"model.reset": "before"}),
     "gru-after": ("timemachine-gru", {"model.reset": "after"}),
+    "recall": ("recall-gru", {"data.num_sequences": 44, "data.window": 6, "batch_size": 8}),
     "gru-random": ("timemachine-gru", {"model.reset": "after", "data.sampling": "random"}),
 }
 TEXT = {"data.max_tokens": 400, "data.window": 7, "batch_size": 8, "model.num_hiddens": 12}
@@ -62,7 +63,7 @@ def small(task: str, path: str = "numpy", optimizer: str = "sgd", **fields: Any)
     recipe, changes = TASKS[task]
     spec = ls.recipes.get(recipe, epochs=3)
     text = TEXT if recipe.startswith("timemachine") else {}
-    source = {} if task == "airfoil" else {"data.source": "generated"}
+    source = {} if task in ("airfoil", "recall") else {"data.source": "generated"}
     clip = {"optimizer.clip_norm": spec.optimizer.clip_norm}
     spec = spec.with_fields({"optimizer": optimizer} | text | source | changes)
     spec = spec.with_fields(clip | {"evaluate": "train"} | PATHS[path] | fields)

@@ -66,6 +66,9 @@ RECIPES = [
     ("gru-random", "numpy", "adam"),
     ("gru-random", "torch", "momentum"),
     ("gru-random", "jax", "sgd"),
+    ("recall", "numpy", "adam"),
+    ("recall", "torch", "momentum"),
+    ("recall", "jax", "adam"),
     ("mlp", "jax", "sgld"),
     ("gru-after", "torch", "sgld"),
 ]

@@ -49,6 +49,13 @@ def gru(**fields: object) -> RunSpec:
     return spec.with_fields({"precision": "float64", "evaluate": (), **small, **fields})
 
 
+def recall(**fields: object) -> RunSpec:
+    """Five sequences whose labels are at every step: two and three, or two, two and one."""
+    small = {"data.num_sequences": 43, "data.window": 6, "model.num_hiddens": 8}
+    spec = ls.recipes.get("recall-gru", framework="torch", batch_size=5, max_steps=12, lr=0.02)
+    return spec.with_fields({"precision": "float64", "evaluate": ("test",), **small, **fields})
+
+
 def airfoil(**fields: object) -> RunSpec:
     spec = ls.recipes.airfoil_linear(framework="torch", epochs=3, checkpoint_steps=20)
     return spec.with_fields({"devices": 2, **fields})
@@ -75,8 +82,9 @@ def deviation(one: ls.Result, other: ls.Result) -> float:
         gru(),
         gru(style="concise", **{"model.reset": "after", "optimizer.kind": "adam"}),
         gru(**{"optimizer.kind": "sgld", "optimizer.temperature": 1e-5}),
+        recall(),
     ],
-    ids=["lenet", "lenet concise", "gru", "gru concise", "gru with noise"],
+    ids=["lenet", "lenet concise", "gru", "gru concise", "gru with noise", "recall"],
 )
 def test_the_path_of_one(spec: RunSpec, num_devices: int) -> None:
     """Only the order of sums differs: some 1e-16 a step. 41 examples leave one for the last batch:

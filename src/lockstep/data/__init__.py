@@ -1,7 +1,8 @@
 """Data: find it, fetch it, verify it, parse it, and plan which rows each update uses.
 
 - `airfoil`, `fashion_mnist`, `timemachine`: a file for each data set, with where it comes from, how
-  it is read, its generated stand-in and its shape; `add` makes another one known
+  it is read, its generated stand-in and its shape; `recall`, which is always generated; `add` makes
+  another one known
 - `find`, `fetch`, `read`, `verify`, `list_sources`: data sets by name, from places tried in turn
 - `ExamplePlan`, `WindowPlan`: batches, pure and by direct access
 - `generator`: the random numbers of a seed and a purpose
@@ -11,7 +12,7 @@ No framework is imported here, and no unverified byte is used.
 
 from __future__ import annotations
 
-from lockstep.data import airfoil, fashion_mnist, timemachine
+from lockstep.data import airfoil, fashion_mnist, recall, timemachine
 from lockstep.data.characters import Text, Vocabulary
 from lockstep.data.data_set import DataSet, Loaded, add, list_sources
 from lockstep.data.examples import Examples, Origin, origin_generated
@@ -19,11 +20,12 @@ from lockstep.data.fetch import Attempt, Contents, Found, fetch, find, read, ver
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.random import generator
 from lockstep.data.source import Source
-from lockstep.spec import Airfoil, FashionMNIST, TimeMachine
+from lockstep.spec import Airfoil, FashionMNIST, Recall, TimeMachine
 
 add(Airfoil, airfoil.DATA_SET)
 add(FashionMNIST, fashion_mnist.DATA_SET)
 add(TimeMachine, timemachine.DATA_SET)
+add(Recall, recall.DATA_SET)
 
 __all__ = [
     "Attempt",

@@ -41,18 +41,23 @@ class DataSet:
     """A data set: how it is loaded, its shape, and where it comes from.
 
     `load(part, seed, progress)` reads it, or generates its stand-in from the seed. `input_shape` is
-    that of one example, () for the symbols of a text; `num_outputs` counts classes or targets.
+    that of one example, () for sequences of symbols, whose batches are time first: (T, B).
+    `num_outputs` counts classes or targets, or is a function of the part that does.
     `batch(part)` gives the function from row numbers to (x, y), `plan(part, rows, batch_size,
     seed)` the batches of an array of so many rows. `source` is what `lockstep data` fetches.
     """
 
     load: Callable[[Any, int, Progress | None], Loaded]
     input_shape: tuple[int, ...]
-    num_outputs: int
+    num_outputs: int | Callable[[Any], int]
     loss: str
     batch: Callable[[Any], Batch] = lambda part: example_batch
     plan: Callable[[Any, int, int, int], Plan] = example_plan
     source: Source | None = None
+
+    def outputs(self, part: Any) -> int:
+        """How many outputs a model of this data has."""
+        return self.num_outputs(part) if callable(self.num_outputs) else self.num_outputs
 
 
 _DATA_SETS: Registry[DataSet] = Registry("data.kind")

@@ -15,7 +15,7 @@ from typing import Any
 
 from lockstep.errors import InputError
 from lockstep.frameworks import environments, registry
-from lockstep.spec import RunSpec
+from lockstep.spec import Recall, RunSpec, TimeMachine
 
 FASTEST = "fastest"
 
@@ -68,6 +68,9 @@ def _column(spec: RunSpec) -> str:
 def num_steps(spec: RunSpec) -> int:
     """How many updates the run has, about: the data is not looked at."""
     data: Any = spec.data
-    examples = getattr(data, "max_examples", 0) or data.max_tokens // data.window
+    if isinstance(data, TimeMachine):
+        examples = data.max_tokens // data.window
+    else:
+        examples = data.num_sequences if isinstance(data, Recall) else data.max_examples
     total = spec.epochs * max(1, examples // spec.batch_size)
     return min(total, spec.max_steps) if spec.max_steps else total

@@ -99,7 +99,7 @@ def _projected(ops: Ops, x: Array, w: Weights) -> Array:
     return ops.reshape(hot @ w["w_x"] + w["b"], (steps, batch, width))
 
 
-def _scores(ops: Ops, w: Weights, states: Array) -> Array:
+def scores_of(ops: Ops, w: Weights, states: Array) -> Array:
     """States (T, B, H) W_out + b_out: (T, B, V)."""
     steps, batch, n = states.shape
     flat = ops.reshape(states, (steps * batch, n)) @ w["w_out"] + w["b_out"]
@@ -160,7 +160,7 @@ class RecurrentNet:
         else:
             layer = ops.fused.get("symbol_gru", symbol_gru)
             states, last = layer(ops, x, carry["h"], w)
-        return _scores(ops, w, states), {"h": last}
+        return scores_of(ops, w, states), {"h": last}
 
 
 @dataclass(frozen=True)
@@ -186,4 +186,4 @@ class OneGateNet:
     def apply(self, ops: Ops, w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         p = _projected(ops, x, w)
         states, last = one_gate_layer(ops, p, carry["h"], w["w_h"], self.gate)
-        return _scores(ops, w, states), {"h": last}
+        return scores_of(ops, w, states), {"h": last}

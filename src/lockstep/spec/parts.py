@@ -104,6 +104,16 @@ class TimeMachine(_Data):
 
 
 @dataclass(frozen=True)
+class Recall(_Data):
+    """Generated sequences of `window` symbols: a cue, then distractors; every label is the cue."""
+
+    kind: ClassVar[str] = "recall"
+    num_symbols: Width = 8
+    window: Count = 32
+    num_sequences: Count = 6400
+
+
+@dataclass(frozen=True)
 class OwnData(_Data):
     """A person's own arrays; `digest` is theirs, so that another data set is another run."""
 
@@ -323,7 +333,7 @@ def add(section: str, part: type[Any]) -> None:
 
 
 _BUILT_IN: dict[str, tuple[type[Any], ...]] = {
-    "data": (Airfoil, FashionMNIST, TimeMachine, OwnData),
+    "data": (Airfoil, FashionMNIST, TimeMachine, Recall, OwnData),
     "model": (Linear, Softmax, MLP, LeNet, RNN, GRU, OneGate, OwnModel),
     "optimizer": (SGD, Momentum, Nesterov, Adagrad, RMSprop, Adadelta, Adam, AdamW, SGLD),
 }

@@ -41,7 +41,7 @@ def model_of(spec: RunSpec) -> models.Model:
         problem = "is known to its own code only"
         raise InputError("model.kind", "own", problem, "Name a built-in model.")
     shape = data_set.of(spec.data)
-    return models.build(spec.model, shape.input_shape, shape.num_outputs)
+    return models.build(spec.model, shape.input_shape, shape.outputs(spec.data))
 
 
 def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
@@ -57,6 +57,7 @@ def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
         plan=known.plan(spec.data, rows, spec.batch_size, spec.seed),
         facts=dataclasses.asdict(data.origin),
         vocabulary=data.vocabulary,
+        time_first=not known.input_shape,
     )
 
 

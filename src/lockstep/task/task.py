@@ -28,7 +28,8 @@ class Task:
     """What is learned, from what. `splits` holds NumPy arrays by split and name.
 
     `batch(ops, arrays, rows)` turns row numbers into (x, y) on the device. `native` is a person's
-    own module of one framework, in place of `model`. `facts` are recorded with the run.
+    own module of one framework, in place of `model`. `facts` are recorded with the run. With
+    `time_first`, examples are sequences of symbols and batches (T, B).
     """
 
     splits: Mapping[str, Arrays]
@@ -39,6 +40,7 @@ class Task:
     facts: Mapping[str, Any] = field(default_factory=dict)
     vocabulary: Vocabulary | None = None
     native: Any = None
+    time_first: bool = False
 
     @property
     def classifies(self) -> bool:
@@ -66,9 +68,9 @@ class Task:
         return self._time_first(ops, are_correct(ops, outputs, y), y)
 
     def _time_first(self, ops: Ops, values: Array, y: Array) -> Array:
-        """Labels of examples come as (B, T), those of a text as (T, B)."""
+        """Labels of a person's own examples come as (B, T), those of symbols as (T, B)."""
         examples = y.shape[0]
-        if isinstance(self.plan, WindowPlan) or not self.classifies or len(y.shape) == 1:
+        if self.time_first or not self.classifies or len(y.shape) == 1:
             return values
         each = prod(y.shape[1:])
         by_example = ops.reshape(values, (examples, each))

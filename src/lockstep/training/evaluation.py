@@ -9,9 +9,9 @@ from lockstep.training.run_state import Training, keep_last_good
 
 
 def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:
-    """train_loss (mean over the epoch's steps), perplexity of a text, and the evaluated splits'."""
+    """train_loss (mean over the epoch's steps), its perplexity for symbols, evaluated splits'."""
     metrics = {"train_loss": run.sums.loss / run.sums.count} if run.sums.count else {}
-    if run.task.vocabulary is not None and metrics:
+    if run.task.time_first and metrics:
         metrics["train_perplexity"] = perplexity(metrics["train_loss"])
     return metrics | evaluate_splits(run) if _measures(run, epoch) else metrics
 
@@ -40,14 +40,14 @@ def evaluate_splits(run: Training) -> dict[str, float]:
 
 
 def evaluate_split(run: Training, split: str) -> dict[str, float]:
-    """Loss and, of a classifier, accuracy over every example of a split."""
+    """Loss over every example of a split; perplexity of symbols; accuracy of a classifier."""
     sums = run.program.evaluate(run.state, split)
     # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
     prefix = "final_train" if split == "train" else split
     metrics = {f"{prefix}_loss": sums.loss / sums.count}
-    if run.task.vocabulary is not None:
+    if run.task.time_first:
         metrics[f"{prefix}_perplexity"] = perplexity(sums.loss / sums.count)
-    elif run.task.classifies:
+    if run.task.classifies and run.task.vocabulary is None:  # of a text nobody asks how often
         metrics[f"{prefix}_accuracy"] = sums.correct / sums.count
     return metrics
 
