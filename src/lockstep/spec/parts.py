@@ -78,10 +78,12 @@ class ExampleData(_Data):
 
 @dataclass(frozen=True)
 class Airfoil(ExampleData):
-    """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
+    """NASA's airfoil self-noise, whitened; a linear regression of 5 features. With `copies`, the
+    data set has each of its `max_examples` so many times."""
 
     kind: ClassVar[str] = "airfoil"
     max_examples: Count = 1500
+    copies: Count = _added(1)
 
 
 @dataclass(frozen=True)
