@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from lockstep.errors import InputError, unknown
 from lockstep.extensions import Registry
-from lockstep.schedules import constant
+from lockstep.schedules import constant, multi_factor
 from lockstep.spec import (
     GRU,
     MLP,
@@ -81,29 +81,40 @@ def fashion_mlp(**changes: Any) -> RunSpec:
 def timemachine_gru(**changes: Any) -> RunSpec:
     """A GRU on The Time Machine by characters: 256 units, 32 windows of 35, SGD at 1, 500 epochs.
 
-    The concise style uses layers that reset after the product, so it asks for that form.
+    The last twentieth of the epochs has a tenth of the rate: at 1 the loss jumps now and then, and
+    a run may end just after. The concise style uses layers that reset after the product, so it asks
+    for that form.
+
+    >>> timemachine_gru(epochs=100).schedule.values(94, 96)
+    [1.0, 0.1]
     """
+    return _timemachine("timemachine-gru", GRU(reset=_reset(changes)), changes)
+
+
+def timemachine_rnn(**changes: Any) -> RunSpec:
+    """A tanh RNN on The Time Machine, with the GRU's settings."""
+    return _timemachine("timemachine-rnn", RNN(), changes)
+
+
+def _timemachine(name: str, model: GRU | RNN, changes: Mapping[str, Any]) -> RunSpec:
     spec = RunSpec(
-        name="timemachine-gru",
+        name=name,
         data=TimeMachine(),
-        model=GRU(reset=_reset(changes)),
+        model=model,
         optimizer=SGD(clip_norm=1.0),
         schedule=constant(1.0),
+        schedule_per="epoch",
         batch_size=32,
         epochs=500,
     )
-    return changed(spec, changes)
+    epochs = spec.with_fields({n: v for n, v in changes.items() if n == "epochs"}).epochs
+    drop = multi_factor(1.0, milestones=(max(1, epochs * 19 // 20),), factor=0.1)
+    return changed(replace(spec, schedule=drop), changes)
 
 
 def _reset(changes: Mapping[str, Any]) -> str:
     """Where the reset gate acts in the layers of the style that is asked for."""
     return "after" if changes.get("style") == "concise" else "before"
-
-
-def timemachine_rnn(**changes: Any) -> RunSpec:
-    """A tanh RNN on The Time Machine, with the GRU's settings."""
-    spec = replace(timemachine_gru(), name="timemachine-rnn", model=RNN())
-    return changed(spec, changes)
 
 
 def recall_gru(**changes: Any) -> RunSpec:

@@ -21,8 +21,8 @@ PINNED = {
     "fashion-lenet": "d8a4741a1f30",
     "fashion-softmax": "c02b494f6009",
     "fashion-mlp": "23524aafc3eb",
-    "timemachine-rnn": "5b3886fd1162",
-    "timemachine-gru": "7b31b7b068c7",
+    "timemachine-rnn": "f87b31b40686",
+    "timemachine-gru": "c16ce6a222c0",
     "recall-gru": "dd24ab7f7619",
 }
 

@@ -10,7 +10,7 @@ import pytest
 
 from lockstep import recipes
 from lockstep.errors import InputError
-from lockstep.schedules import constant
+from lockstep.schedules import constant, multi_factor
 from lockstep.spec import (
     GRU,
     MLP,
@@ -258,11 +258,22 @@ def test_the_chapters_settings() -> None:
     assert (lenet.batch_size, lenet.schedule(0), lenet.epochs) == (256, 0.3, 30)
     assert lenet.schedule_per == "epoch"
     assert (gru.batch_size, gru.schedule(0), gru.epochs) == (32, 1.0, 500)
+    assert gru.schedule_per == "epoch"
     assert gru.model == GRU(num_hiddens=256, reset="before")
     assert gru.data == TimeMachine(window=35, max_tokens=10_000)
     assert gru.optimizer == SGD(clip_norm=1.0)
     assert recipes.timemachine_gru(style="concise").model == GRU(reset="after")
     assert recipes.timemachine_rnn().model == RNN(256)
+
+
+@pytest.mark.parametrize("recipe", [recipes.timemachine_gru, recipes.timemachine_rnn])
+def test_a_text_ends_at_a_tenth_of_its_rate(recipe: Any) -> None:
+    """In the last twentieth of the epochs, however many are asked for, unless a schedule is."""
+    assert recipe().schedule == multi_factor(1.0, milestones=[475], factor=0.1)
+    assert recipe(epochs="100").schedule == multi_factor(1.0, milestones=[95], factor=0.1)
+    assert recipe(epochs=1, lr=0.5).schedule == multi_factor(0.5, milestones=[1], factor=0.1)
+    assert recipe(epochs=9, schedule=0.25).schedule == constant(0.25)
+    refused(lambda: recipe(epochs="many"), "epochs", "many")
 
 
 @pytest.mark.parametrize("name", recipes.RECIPES)

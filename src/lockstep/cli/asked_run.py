@@ -24,8 +24,9 @@ _PARTS = ("data", "model", "optimizer", "schedule")  # fields with fields of the
 def spec_from(args: argparse.Namespace) -> RunSpec:
     """The spec that a command line describes."""
     asked_fields(args)  # a misspelt option first: its value may be in the recipe's place
-    # the style is the recipe's to know: it may choose the model's form by it
-    spec = described(args.run, **({"style": args.style} if args.style else {}))
+    # the recipe's to know: it may choose the model's form by the style, its schedule by the epochs
+    known = {name: getattr(args, name, None) for name in ("style", "epochs")}
+    spec = described(args.run, **{name: value for name, value in known.items() if value})
     if not hasattr(args, "framework"):  # the command asks for frameworks of its own
         return changed(replace(spec, framework="numpy"), args)
     return with_framework(changed(spec, args), args)
