@@ -244,7 +244,9 @@ def _spreads(sampled: list[Sampled]) -> Iterator[Series]:
 
 def _cloud(one: Sampled, label: str, colour: str) -> Series:
     points = one.points[:: max(1, len(one.points) // 800)][:, SHOWN]
-    return Series(label, *points.T, colour, line=False, marker="circle", alpha=0.35)
+    return Series(
+        label, points[:, 0], points[:, 1], colour, line=False, marker="circle", alpha=0.35
+    )
 
 
 def _ellipse(one: Sampled) -> Series:
