@@ -110,6 +110,7 @@ class Recall(_Data):
     """Generated sequences of `window` symbols: a cue, then distractors; every label is the cue."""
 
     kind: ClassVar[str] = "recall"
+    source: Annotated[str, partial(one_of, known=("generated",))] = "generated"
     num_symbols: Width = 8
     window: Count = 32
     num_sequences: Count = 6400
