@@ -22,7 +22,7 @@ def test_the_rate_rises_to_the_same_height() -> None:
 
 
 def test_how_runs_end_is_told_apart(tmp_path: Path) -> None:
-    """On generated shapes, a few steps: one rate is beyond all numbers, one is nothing, one fits."""
+    """On generated shapes, few steps: one rate is beyond all numbers, one is nothing, one fits."""
     spec = recipes.fashion_softmax(batch_size=32, epochs=6, framework="numpy", evaluate_epochs=6)
     spec = spec.with_fields({"data.source": "generated", "data.max_examples": 320})
     rates = {"far too large": 1e38, "none": 0.0, "right": 0.1}

@@ -96,14 +96,14 @@ def tables(found: Runs) -> Iterator[TextTable | str]:
 
 def chart(found: Runs) -> Chart:
     ends = [100 * found.mean(label, name) for label in found.labels for name in (TRAIN, TEST)]
-    close_up = {"y_range": (max(0.0, min(ends) - 8), min(100.0, max(ends) + 2))}
+    close_up = (max(0.0, min(ends) - 8), min(100.0, max(ends) + 2))
     runs = found.all
     return found.chart(
         "Six learning-rate schedules: LeNet on Fashion-MNIST",
         panel(runs, "train_loss", title="train loss", y_log=True),
         panel(runs, "lr", title="learning rate"),
-        panel(runs, TRAIN, title="train accuracy", **close_up),
-        panel(runs, TEST, title="test accuracy", **close_up),
+        panel(runs, TRAIN, title="train accuracy", y_range=close_up),
+        panel(runs, TEST, title="test accuracy", y_range=close_up),
         Panel(
             "the gap: train accuracy minus test accuracy, at the end",
             "points",
