@@ -18,7 +18,7 @@ from lockstep.errors import InputError
 from lockstep.experiments import option
 from lockstep.experiments.runs import Planned, Runs, of_runs
 from lockstep.report.charts import SERIES, Chart
-from lockstep.report.curves import LoggedRun, curve, panel
+from lockstep.report.curves import LoggedRun, panel
 from lockstep.report.quantities import (
     duration,
     lr,
@@ -136,8 +136,9 @@ def to_dict(found: Runs) -> dict[str, Any]:
     for run, facts in zip(found, found.to_dict(), strict=True):
         own = {"devices": run.spec.devices, "rule": rule_of(run), "batch_size": run.spec.batch_size}
         own |= {"lr": base_rate(run.spec.schedule), "num_steps": len(run.history)}
-        own["seconds"] = tuple(curve(run, name, "seconds")[0].tolist())
-        own["values"] = tuple(event.metrics[name] for event in run.history.epochs)
+        met = [event for event in run.history.epochs if name in event.metrics]
+        own |= {"seconds": tuple(event.seconds for event in met)}
+        own |= {"values": tuple(event.metrics[name] for event in met)}
         values.append({**facts, **own})
     return {"metric": name, "runs": values}
 
