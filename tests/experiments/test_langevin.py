@@ -104,7 +104,8 @@ def test_samples_of_an_interrupted_run_are_those_of_a_whole_one(tmp_path: Path) 
         work.carry_out([replace(planned, callbacks=(Sampler(), stop))])
     cut = work.carry_out([planned]).all[0]
     whole = Work(tmp_path / "whole", changes=work.changes).carry_out([planned]).all[0]
-    assert cut.path is not None and whole.path is not None
+    assert cut.path is not None
+    assert whole.path is not None
     steps, points = read_samples(cut.path)
     assert steps.tolist() == list(range(EVERY, 101, EVERY))
     np.testing.assert_array_equal(points, read_samples(whole.path)[1])
@@ -126,6 +127,7 @@ def _first() -> list[Planned]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_every_variance_is_within_a_tenth_of_the_posterior(tmp_path: Path) -> None:
     pytest.importorskip("jax")
     found = get("langevin").run(None, Work(tmp_path, changes={"framework": "jax"}, num_seeds=3))
