@@ -51,7 +51,7 @@ def test_no_command(lockstep: Command) -> None:
 @pytest.mark.parametrize(
     ("argv", "words"),
     [
-        (["trian"], "invalid choice: 'trian'"),
+        (["trian"], "command = 'trian': is not known. Did you mean 'train'?"),
         (["train"], "the following arguments are required: RECIPE"),
         (["runs", "--all"], "unrecognized arguments: --all"),
         (["runs", "--model.kind", "gru"], "unrecognized arguments: --model.kind gru"),

@@ -117,7 +117,8 @@ def test_a_killed_device_is_named_and_nothing_is_left(
     assert done.out == ""
     assert done.err.startswith("lockstep: rank 1 of 2 was ended by SIGKILL.")
     assert nothing_left() == []
-    assert [path.name for path in folder.iterdir()] == []
+    assert [path.name for path in folder.iterdir()] == ["experiments"]  # what was asked, no answer
+    assert not (folder / "experiments" / "ways-to-split" / "answer.json").exists()
 
 
 def pid_of_rank(rank: int, folder: Path) -> int:

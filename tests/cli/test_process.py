@@ -47,7 +47,7 @@ def test_train_and_show_are_plain_text_in_a_pipe(tmp_path: Path) -> None:
     [
         (["train", "airfoil-liner"], 2, "Did you mean 'airfoil-linear'?"),
         (["train", "airfoil-linear", "--lr", "1e30", "--out", "run"], 3, "diverged"),
-        (["trian"], 2, "invalid choice"),
+        (["trian"], 2, "Did you mean 'train'?"),
     ],
 )
 def test_exit_codes(tmp_path: Path, argv: list[str], code: int, said: str) -> None:

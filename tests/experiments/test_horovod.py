@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from lockstep.experiments import horovod
+from lockstep.experiments import NoOptions, horovod
 from lockstep.experiments.allreduce.cost import Link
 from lockstep.experiments.horovod import (
     PUBLISHED,
@@ -112,13 +112,15 @@ def test_what_is_missing_grows_with_the_devices() -> None:
     assert predicted(many).exchange - predicted(few).exchange == pytest.approx(0.041, abs=0.002)
 
 
-def test_the_figure_has_a_bar_for_each_and_both_predictions() -> None:
-    pytest.importorskip("matplotlib")
-    found = horovod.run(horovod.Question())
-    (axes,) = horovod.figure(found).axes
-    widths = [bar.get_width() for bar in axes.patches]  # type: ignore[attr-defined]
-    np.testing.assert_allclose(widths, [100 * figure.efficiency for figure in PUBLISHED])
-    nominal, by_others = axes.lines
+def test_the_chart_has_a_bar_for_each_and_both_predictions() -> None:
+    found = horovod.run(NoOptions())
+    (panel,) = horovod.chart(found).panels
+    ends = [bar.end for bar in panel.bars]
+    np.testing.assert_allclose(ends, [100 * figure.efficiency for figure in PUBLISHED])
+    nominal, by_others = panel.series
     expected = [100 * predicted(figure).efficiency(DURING) for figure in PUBLISHED]
-    np.testing.assert_allclose(np.asarray(nominal.get_xdata()), expected)
-    assert len(np.asarray(by_others.get_xdata())) == len(RDMA)  # the others have none
+    np.testing.assert_allclose(nominal.x, expected)
+    assert list(nominal.y) == list(range(len(PUBLISHED)))
+    with_link = [place for place, figure in enumerate(PUBLISHED) if figure in RDMA]
+    assert list(by_others.y) == with_link  # the others have none
+    assert panel.rows[-1] == "vgg-16, 512 GPUs"

@@ -161,6 +161,7 @@ def test_an_experiment_writes_its_answer(tmp_path: Path) -> None:
     assert "| b=100 | completed |" in text
     page = (tmp_path / "out" / "page.html").read_text()
     assert "its quick form" in page
+    assert "<p>Trains both.</p>" in page
     assert "b=100" in page
 
 
@@ -182,7 +183,7 @@ def test_asked_from_python(tmp_path: Path) -> None:
     outcome = ask("vectorization", out=tmp_path, quick=True, frameworks="numpy", size=64)
     assert outcome.found.asked.seconds == 0.1  # of the quick form
     assert outcome.found.asked.frameworks == ("numpy",)
-    with pytest.raises(InputError, match="option = 'sise'.*Did you mean 'size'"):
+    with pytest.raises(InputError, match=r"option = 'sise'.*Did you mean 'size'"):
         ask("vectorization", out=tmp_path, sise=64)
     with pytest.raises(InputError, match="Did you mean 'minibatch'"):
         ask("minibach")

@@ -9,7 +9,19 @@ import pytest
 import lockstep as ls
 from lockstep.cli import main
 from lockstep.errors import InputError
-from lockstep.experiments.scaled_batch import Question, figure, metric_of, run
+from lockstep.experiments.runs import Work
+from lockstep.experiments.scaled_batch import (
+    EXPERIMENT,
+    WARMED,
+    Question,
+    chart,
+    metric_of,
+    rule_of,
+    runs,
+    tables,
+    to_dict,
+)
+from lockstep.report.tables import TextTable
 
 
 def small(**fields: object) -> ls.RunSpec:
@@ -17,8 +29,11 @@ def small(**fields: object) -> ls.RunSpec:
 
 
 def test_every_number_of_devices_with_every_rule() -> None:
-    asked = Question(small(), (1, 2, 4), ("linear", "square_root"), warmup=3)
-    found = [(k, rule, s.devices, s.batch_size, s.schedule(300)) for k, rule, s in asked.runs()]
+    asked = Question(small(), (1, 2, 4), ("linear", "square_root"), warmup=0)
+    found = [
+        (c.devices, c.rule, c.spec.devices, c.spec.batch_size, c.spec.schedule(300))
+        for c in asked.cases()
+    ]
     assert found == [
         (1, "none", 1, 10, pytest.approx(0.05)),
         (2, "linear", 2, 20, pytest.approx(0.1)),
@@ -28,41 +43,87 @@ def test_every_number_of_devices_with_every_rule() -> None:
     ]
 
 
-def test_the_curves_are_those_of_the_runs() -> None:
+def test_warmup_is_a_case_of_its_own() -> None:
+    asked = Question(small(), (1, 4), ("none", "linear"), warmup=2)
+    cases = {case.rule: case.spec for case in asked.cases() if case.devices == 4}
+    assert list(cases) == ["none", "linear", WARMED]
+    # from the old rate, 0.05, to four times that
+    assert [cases[WARMED].schedule(t) for t in range(4)] == pytest.approx([0.05, 0.125, 0.2, 0.2])
+    assert [cases["linear"].schedule(t) for t in range(2)] == pytest.approx([0.2, 0.2])
+    assert [cases["none"].schedule(t) for t in range(2)] == pytest.approx([0.05, 0.05])
+    without = Question(small(), (4,), ("none",), warmup=2)
+    assert [case.rule for case in without.cases()] == ["none"]  # only what the rule asks for
+
+
+def test_the_curves_are_those_of_the_runs(tmp_path: Path) -> None:
     reported: list[float] = []
-    asked = Question(small(), (1, 3), ("linear",))
-    answer = run(asked, lambda share, what: reported.append(share))
-    curves = answer.curves
-    for curve, (k, _, spec) in zip(curves, asked.runs(), strict=True):
-        alone = ls.train(spec.with_fields({"devices": 1}))
+    asked = Question(small(framework="numpy"), (1, 3), ("linear",), warmup=20)
+    work = Work(tmp_path, lambda share, what: reported.append(share))
+    found = EXPERIMENT.run(asked, work)
+    answer = to_dict(found)
+    assert answer["metric"] == "final_train_loss"
+    for values, case in zip(answer["runs"], asked.cases(), strict=True):
+        alone = ls.train(case.spec.with_fields({"devices": 1}))
         expected = [epoch.metrics["final_train_loss"] for epoch in alone.history.epochs]
-        assert curve.values == pytest.approx(expected, rel=1e-5)  # float32, summed in parts
-        assert (curve.devices, curve.num_steps) == (k, len(alone.history))
-        assert len(curve.seconds) == 3
-        assert all(a < b for a, b in zip(curve.seconds, curve.seconds[1:], strict=False))
-    assert reported == pytest.approx([i / 6 for i in range(1, 7)])
-    assert answer.metric == "final_train_loss"
-    lines = figure(answer).axes[0].get_lines()
-    assert [line.get_label() for line in lines] == [curve.label for curve in curves]
-    assert lines[1].get_ydata().tolist() == list(curves[1].values)
+        assert values["values"] == pytest.approx(expected, rel=1e-5)  # float32, summed in parts
+        assert (values["devices"], values["num_steps"]) == (case.devices, len(alone.history))
+        assert values["rule"] == case.rule
+        assert len(values["seconds"]) == 3
+        assert all(a < b for a, b in zip(values["seconds"], values["seconds"][1:], strict=False))
+    assert reported == sorted(reported)
+    assert reported[-1] == 1.0
+    by_epoch, by_time = chart(found).panels
+    labels = [planned.label for planned in runs(asked)]
+    for panel, x in ((by_epoch, None), (by_time, "seconds")):
+        assert [series.label for series in panel.series] == labels
+        for series, values in zip(panel.series, answer["runs"], strict=True):
+            assert list(series.y) == list(values["values"])
+            assert list(series.x) == pytest.approx(list(values[x]) if x else [1, 2, 3])
+    # a colour for each number of devices, a dash for each rule
+    one, linear, warmed = by_epoch.series
+    assert one.colour != linear.colour == warmed.colour
+    assert linear.dash != warmed.dash
+    assert [rule_of(run) for run in found] == ["none", "linear", WARMED]
+    (table,) = tables(found)
+    assert isinstance(table, TextTable)
+    assert [row[4] for row in table.rows] == ["450", "150", "150"]  # 1,500 / 10 and / 30, 3 epochs
 
 
-def test_something_must_be_measured() -> None:
+def test_a_second_time_nothing_is_trained(tmp_path: Path) -> None:
+    asked = Question(small(framework="numpy"), (1, 2), ("linear",), warmup=0)
+    first, second = (Work(tmp_path) for _ in range(2))
+    before = EXPERIMENT.run(asked, first)
+    assert to_dict(EXPERIMENT.run(asked, second)) == to_dict(before)
+    assert (first.num_carried_out, second.num_carried_out) == (2, 0)
+
+
+def test_what_cannot_be_asked() -> None:
     assert metric_of(ls.recipes.fashion_lenet()) == "test_accuracy"
     with pytest.raises(InputError, match=r"evaluate = \(\): nothing is measured"):
-        metric_of(small(evaluate=()))
+        Question(small(evaluate=()))
+    with pytest.raises(InputError, match="rule = 'cubic'"):
+        Question(small(), rules=("cubic",))
 
 
-def test_the_command(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    drawn = tmp_path / "scaled.svg"
-    words = ["airfoil-linear", "--devices", "1,2", "--rules", "linear", "--figure", str(drawn)]
-    assert main(["experiment", "scaled-batch", *words, "--epochs", "1"]) == 0
+def test_the_command(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ["airfoil-linear", "--framework", "numpy", "--devices", "1,2", "--rules", "linear"]
+    more = ["--epochs", "1", "--warmup", "0", "--figure", "scaled.svg"]
+    assert main(["experiment", "scaled-batch", *words, *more]) == 0
     table = capsys.readouterr().out
     assert "train loss (whole set)" in table
     assert [line.split()[:3] for line in table.splitlines()[2:4]] == [
         ["1", "none", "10"],
         ["2", "linear", "20"],
     ]
-    assert drawn.read_text().startswith("<?xml")
+    assert (tmp_path / "scaled.svg").read_text().startswith("<?xml")
     assert main(["experiment", "scaled-batch", "airfoil-linear", "--devices", "1,two"]) == 2
     assert "devices = 'two': is not a whole number" in capsys.readouterr().err
+
+
+def test_the_default_is_a_lenet_of_minutes() -> None:
+    assert EXPERIMENT.recipe == "fashion-lenet"
+    assert EXPERIMENT.recipe_fields["data.max_examples"] < 60_000
+    assert 4 * EXPERIMENT.recipe_fields["lr"] < 0.3  # the recipe's own rate, which it bears

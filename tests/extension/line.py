@@ -9,6 +9,7 @@ import numpy as np
 
 import lockstep as ls
 from lockstep import data, experiments, recipes, schedules, spec
+from lockstep.experiments.runs import Work
 from lockstep.schedules import fields
 
 # --- data set: points on a line -------------------------------------------------------------------
@@ -84,12 +85,12 @@ class Question:
     )
 
 
-def ask(question: Question, progress: experiments.Progress) -> dict[float, float]:
+def ask(question: Question, work: Work) -> dict[float, float]:
     found = {}
     for slope in question.slopes:
         run = question.spec.with_fields({"data.slope": slope})
         found[slope] = float(np.squeeze(ls.train(run).weights["w"]))
-        progress(len(found) / len(question.slopes), f"slope {slope}")
+        work(len(found) / len(question.slopes), f"slope {slope}")
     return found
 
 

@@ -17,13 +17,21 @@ from matplotlib.axes import Axes
 from lockstep.comparison import Comparison, Curve
 from lockstep.errors import InputError, MissingError
 from lockstep.files import DiskError
-from lockstep.report import comparison_figures as figures
-from lockstep.report.charts import FRAMEWORKS, thinned
+from lockstep.report import comparison_charts as charts
+from lockstep.report.charts import FRAMEWORKS, Chart, Panel, thinned
 from lockstep.report.charts import framework_colour as colour
-from lockstep.report.figures import figure_svg, save_figure
-from lockstep.report.run_figures import run_figure
+from lockstep.report.figures import draw, figure_svg, save_figure
+from lockstep.report.run_charts import run_chart
 from lockstep.training.events import EpochCompleted, StepsCompleted
 from lockstep.training.history import History
+
+
+def run_figure(history: History, title: str = "") -> Any:
+    return draw(run_chart(history, title))
+
+
+def one_figure(panel: Panel) -> Any:
+    return draw(Chart("", (panel,)))
 
 
 def panels(figure: Any) -> dict[str, Axes]:
@@ -94,7 +102,7 @@ def test_long_curves_are_thinned_but_keep_their_ends() -> None:
 
 
 def test_losses_lie_over_each_other(comparison: Comparison, oracle_loss: np.ndarray) -> None:
-    (axes,) = figures.one_figure(figures.draw_losses, comparison).axes
+    (axes,) = one_figure(charts.loss_panel(comparison)).axes
     found = lines(axes)
     assert list(found) == ["numpy (oracle)", "torch", "jax"]  # mxnet made no step
     np.testing.assert_array_equal(found["numpy (oracle)"][1], oracle_loss)
@@ -106,7 +114,7 @@ def test_losses_lie_over_each_other(comparison: Comparison, oracle_loss: np.ndar
 
 
 def test_deviations_show_the_tolerance_and_where_a_framework_parts(comparison: Comparison) -> None:
-    (axes,) = figures.one_figure(figures.draw_deviations, comparison).axes
+    (axes,) = one_figure(charts.deviation_panel(comparison)).axes
     assert axes.get_yscale() == "log"
     found = lines(axes)
     assert found["jax"][1][24] == 1e-17  # nothing, drawn at the bottom
@@ -114,27 +122,27 @@ def test_deviations_show_the_tolerance_and_where_a_framework_parts(comparison: C
     assert found["torch"][1].max() < 1e-13
     level = [line for line in axes.lines if list(line.get_ydata()) == [1e-9, 1e-9]]
     assert len(level) == 1
-    assert [text.get_text() for text in axes.texts] == ["tolerance 1e-09"]
+    assert [text.get_text() for text in axes.texts] == ["tolerance 1e-09", "jax: step 25"]
     dotted = [line for line in axes.lines if list(line.get_xdata()) == [25, 25]]
     assert [line.get_color() for line in dotted] == [colour("jax")]
 
 
 def test_loss_against_time_is_on_a_logarithmic_axis(comparison: Comparison) -> None:
-    (axes,) = figures.one_figure(figures.draw_times, comparison).axes
+    (axes,) = one_figure(charts.time_panel(comparison)).axes
     assert axes.get_xscale() == "log"
     assert "seconds" in axes.get_xlabel()
     np.testing.assert_allclose(lines(axes)["torch"][0], 0.001 * np.arange(1, 41))
 
 
 def test_the_three_in_one(comparison: Comparison, tmp_path: Path) -> None:
-    assert len(figures.compare_figure(comparison).axes) == 3
+    assert len(draw(charts.comparison_chart(comparison)).axes) == 3
     comparison.plot(tmp_path / "all.svg")
     assert "tolerance 1e-09" in (tmp_path / "all.svg").read_text()
 
 
 def test_rows_without_a_step_leave_empty_axes(comparison: Comparison) -> None:
     empty = replace(comparison, rows=tuple(replace(row, curve=Curve()) for row in comparison.rows))
-    assert figure_svg(figures.compare_figure(empty), "x", "nothing")
+    assert figure_svg(draw(charts.comparison_chart(empty)), "x", "nothing")
 
 
 # --- out
@@ -156,9 +164,9 @@ def test_svg_keeps_text_and_is_the_same_every_time(history: History) -> None:
 
 
 def test_svg_colours_follow_the_page(comparison: Comparison) -> None:
-    svg = figure_svg(figures.one_figure(figures.draw_losses, comparison), "p", "loss")
-    assert f"var(--f-torch, {FRAMEWORKS['torch']})" in svg
-    assert svg.count("var(--f-jax") >= 2  # its curve, and its line in the legend
+    svg = figure_svg(one_figure(charts.loss_panel(comparison)), "p", "loss")
+    assert f"var(--c-d55e00, {FRAMEWORKS['torch']})" in svg
+    assert svg.count("var(--c-0072b2") >= 2  # its curve, and its line in the legend
 
 
 def test_files_are_png_or_svg_by_their_suffix(history: History, tmp_path: Path) -> None:
@@ -188,11 +196,11 @@ def test_without_matplotlib_the_remedy_is_named(
 
 def test_pyplot_is_never_touched() -> None:
     code = (
-        "import sys; from lockstep.report.figures import figure_svg;"
-        "from lockstep.report.run_figures import run_figure;"
+        "import sys; from lockstep.report.figures import draw, figure_svg;"
+        "from lockstep.report.run_charts import run_chart;"
         "from lockstep.training.history import History;"
         "assert 'matplotlib' not in sys.modules;"
-        "figure_svg(run_figure(History(), 'x'), 'p', 'x');"
+        "figure_svg(draw(run_chart(History(), 'x')), 'p', 'x');"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

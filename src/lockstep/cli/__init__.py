@@ -20,7 +20,9 @@ from lockstep.errors import LockstepError
 FILES = (  # in the order of their commands in the help
     "train",
     "compare",
+    "sweep",
     "runs",
+    "report",
     "generate",
     "convert",
     "recipes",
@@ -45,7 +47,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         if "\0" in word:  # no file, name or number has one, and Python's functions trip over it
             return _fail(f"argument = {word!r}: has a NUL character. Leave it out.", 2)
     words, fields = split_fields(with_hyphens(given))
-    args, rest = parser.parse_known_args(words)
+    try:
+        args, rest = parser.parse_known_args(words)
+    except LockstepError as error:
+        return _fail(str(error), error.exit_code)
     args.words = given
     args.rest = rest + fields
     if not hasattr(args, "handler"):

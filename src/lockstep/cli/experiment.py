@@ -56,7 +56,7 @@ def _add_scaling(parser: Parser) -> None:
 def _add_experiments(parser: Parser) -> None:
     from lockstep import experiments
 
-    commands = parser.add_subparsers(dest="experiment", metavar="NAME", required=True)
+    commands = parser.add_subparsers(dest="experiment", metavar="EXPERIMENT", required=True)
     listing = commands.add_parser("list", help="every experiment and its question")
     listing.add_argument("--json", action="store_true", help="print JSON")
     listing.set_defaults(handler=_list)
@@ -194,19 +194,20 @@ def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bo
     # a switch that is not given is False
     values = {name: None if value is False else value for name, value in given.items()}
     if experiment.takes_run:
-        for name, value in experiment.quick.items() if quick else ():
-            if name not in values:
-                _prefer_given(args, name, str(value))
+        fields = dict(experiment.recipe_fields) if args.run == experiment.recipe else {}
+        fields |= {n: v for n, v in experiment.quick.items() if quick and n not in values}
+        for name, value in fields.items():
+            _prefer_given(args, name, value)
         values["spec"] = args.run if args.run in experiment.besides else spec_from(args)
     return asked_with(experiment, values, quick)
 
 
-def _prefer_given(args: argparse.Namespace, name: str, value: str) -> None:
+def _prefer_given(args: argparse.Namespace, name: str, value: Any) -> None:
     """Set a field of the run that the command line does not name."""
     if "." in name:
         args.rest = [f"--{name}={value}", *args.rest]  # one that is given comes later, and counts
     elif getattr(args, name, None) is None:
-        setattr(args, name, value)
+        setattr(args, name, value if name == "lr" else str(value))  # fields are read from text
 
 
 def _changes(args: argparse.Namespace) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import argparse
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
+from lockstep.errors import unknown
+
 
 class Parser(argparse.ArgumentParser):
     """Reports a mistake in one line, and keeps the abbreviations of the options that are not marked
@@ -22,6 +24,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"lockstep: {message}. See `{self.prog} --help`.\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name = action.dest if action.option_strings else str(action.metavar).lower()
+            raise unknown(name, value, list(action.choices))
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         if arg_strings == ["--"] and action.nargs is None:  # argparse would make it an empty list

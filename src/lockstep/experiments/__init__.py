@@ -42,7 +42,8 @@ class Experiment(Generic[Asked, Found]):
 
     `options` is a frozen dataclass of what can be asked: a field made by `option` is an option of
     the command line, and a field `spec` is a run: a recipe (`recipe`, unless another is named) with
-    all options of a run. `run(asked, work)` finds the answer: `work.carry_out` trains runs in the
+    all options of a run. `recipe_fields` are fields in which the experiment differs from it,
+    unless they are given. `run(asked, work)` finds the answer: `work.carry_out` trains runs in the
     experiment's folder, `work(share, text)` reports progress. `tables` gives tables and lines,
     `chart` the figure, `to_dict` plain values for a program.
 
@@ -66,6 +67,7 @@ class Experiment(Generic[Asked, Found]):
     quick: Mapping[str, Any] = field(default_factory=dict)
     seconds: tuple[float, float] | None = None
     recipe: str = ""
+    recipe_fields: Mapping[str, Any] = field(default_factory=dict)
     notes: Callable[[Asked], Iterable[str]] = lambda asked: ()
     besides: tuple[str, ...] = ()
     fields: bool = False

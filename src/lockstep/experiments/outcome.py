@@ -23,6 +23,7 @@ from lockstep.errors import InputError, MissingError, unknown
 from lockstep.experiments import Experiment, Progress, no_progress
 from lockstep.experiments.runs import Work
 from lockstep.files import json_safe, write_whole
+from lockstep.frameworks.fastest import resolve_fastest
 from lockstep.report.charts import Chart
 from lockstep.report.experiment_page import Told, experiment_markdown, experiment_page
 from lockstep.report.figures import draw, save_figure
@@ -90,9 +91,8 @@ def ask(
         raise unknown("option", next(iter(changes)), own)
     if experiment.takes_run and "spec" not in options:
         smaller = {n: v for n, v in experiment.quick.items() if quick and n not in own}
-        options["spec"] = recipes.get(
-            experiment.recipe, **{"framework": "fastest", **smaller, **changes}
-        )
+        fields = {"framework": "fastest", **experiment.recipe_fields, **smaller, **changes}
+        options["spec"] = resolve_fastest(recipes.get(experiment.recipe, **fields))
         changes = {}
     how = How(Path(out) if out else None, quick, seeds, changes)
     return carry_out(experiment, asked_with(experiment, options, quick), how, progress)
@@ -122,10 +122,10 @@ def carry_out(
     folder = how.out or default_folder(experiment.name, how.quick)
     refuse_other(folder, experiment.name)
     known = {item.name for item in dataclasses.fields(asked)}
-    quick = {name: value for name, value in experiment.quick.items() if name not in known}
-    changes = dict(how.changes)
-    if experiment.fields and not experiment.takes_run:
+    changes, quick = dict(how.changes), {}
+    if experiment.fields and not experiment.takes_run:  # else the run that is asked about has them
         changes.setdefault("framework", experiment.framework)
+        quick = {name: value for name, value in experiment.quick.items() if name not in known}
     work = Work(folder, progress, changes, quick if how.quick else {}, how.num_seeds)
     begin = time.perf_counter()
     _write_facts(folder, experiment, asked, how, None)

@@ -15,7 +15,7 @@ from typing import Any
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.experiments import Experiment, NoOptions, Progress, no_progress
-from lockstep.frameworks import fastest, registry
+from lockstep.frameworks import environments, fastest, registry
 from lockstep.report.charts import Chart
 from lockstep.report.curves import LoggedRun, note, read_run
 from lockstep.report.quantities import duration, metric, metric_name, number, parse_list
@@ -66,9 +66,11 @@ class Work:
         """Carry out what the folder lacks of these runs; all of them, as their folders hold them.
         They are the part of the whole work from share part[0] to part[1]."""
         planned = self.planned(runs)
-        for run in planned:
-            if run.callbacks and not _is_over(self._folder(run)):
-                _refuse_other_process(run.spec)
+        for run in planned:  # what is missing is named before hours are spent on other runs
+            if not _is_over(self._folder(run)):
+                environments.interpreter(run.spec.framework)
+                if run.callbacks:
+                    _refuse_other_process(run.spec)
         costs = [_cost(run.spec) for run in planned]
         done, (begin, end) = 0.0, part
         found = []
@@ -109,6 +111,9 @@ class Work:
             raise InputError("run", twice, problem, "Leave out what makes its runs equal.")
         return found
 
+    def _folder(self, run: Planned) -> Path:
+        return self.folder / "runs" / folder_name(run)
+
     def _carried_out(self, run: Planned, report: Progress) -> LoggedRun:
         folder = self._folder(run)
         listeners = [_follow(run.label, report)]
@@ -124,9 +129,6 @@ class Work:
                 raise Interrupted(f"{run.label}: interrupted at step {len(result.history):,}")
         report(1.0, run.label)
         return read_run(RunDirectory(folder), run.label)
-
-    def _folder(self, run: Planned) -> Path:
-        return self.folder / "runs" / folder_name(run)
 
 
 def folder_name(run: Planned) -> str:
@@ -276,6 +278,7 @@ def of_runs(
     *,
     tables: Callable[[Runs], Iterable[TextTable | str]],
     chart: Callable[[Runs], Chart],
+    to_dict: Callable[[Runs], Any] = Runs.to_dict,
     options: type = NoOptions,
     **others: Any,
 ) -> Experiment[Any, Runs]:
@@ -284,4 +287,4 @@ def of_runs(
     def run(asked: Any, work: Work) -> Runs:
         return work.carry_out(runs(asked))
 
-    return Experiment(name, about, options, run, tables, Runs.to_dict, chart, fields=True, **others)
+    return Experiment(name, about, options, run, tables, to_dict, chart, fields=True, **others)

@@ -1,85 +1,93 @@
 """What do k devices with k times the batch do to accuracy, and to the time it takes?
 
-Trains a recipe on k devices with k times the batch, its learning rate multiplied by a rule (none,
-linear, square_root). Every run sees the same examples; one on k devices makes k times fewer
-updates, so without a larger learning rate it falls behind. Compare the accuracy of the rules at
-the same epoch, and the time at which each reaches it.
+Trains a recipe on k devices with k times the batch, its learning rate kept, multiplied by the
+square root of k, or by k, the last also with a warm-up from the old rate. Every run sees the same
+examples; one on k devices makes k times fewer updates, so without a larger learning rate it falls
+behind. Compare the accuracy of the rules at the same epoch, and the time at which each reaches it.
+Unless another recipe is named: LeNet, 64 images a device, lr 0.05, 8 epochs of 15,000 images.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lockstep.errors import InputError
-from lockstep.experiments import Experiment, Progress, no_progress, option
-from lockstep.report.charts import SERIES
-from lockstep.report.figures import FONT, new_figure, style
-from lockstep.report.quantities import metric, metric_name, parse_device_counts, parse_list
-from lockstep.report.tables import filled
+from lockstep.experiments import option
+from lockstep.experiments.runs import Planned, Runs, of_runs
+from lockstep.report.charts import SERIES, Chart
+from lockstep.report.curves import LoggedRun, curve, panel
+from lockstep.report.quantities import (
+    duration,
+    lr,
+    metric,
+    metric_name,
+    parse_device_counts,
+    parse_list,
+)
+from lockstep.report.tables import TextTable
 from lockstep.spec import RunSpec, scale_batch
-from lockstep.spec.batch_scaling import base_rate
-from lockstep.training import train
-from lockstep.training.events import EpochCompleted, Event, StepsCompleted
+from lockstep.spec.batch_scaling import RULES, base_rate
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.table import Table
-
-DASHES = {"none": ":", "linear": "-", "square_root": "--"}
+KEPT, WARMED = "none", "linear with warm-up"
+LOOKS = {KEPT: "dotted", "square_root": "dashed", "linear": "solid", WARMED: "dashdot"}
 
 
 @dataclass(frozen=True)
-class Question:
-    """Which runs: every number of devices with every rule; one device needs none."""
-
-    spec: RunSpec
-    devices: tuple[int, ...] = option("1,2", "how many", read=parse_device_counts, metavar="LIST")
-    rules: tuple[str, ...] = option(
-        ",".join(DASHES), "of the learning rate", read=partial(parse_list, field="rules"),
-        metavar="LIST",
-    )  # fmt: skip
-    warmup: int = option(0, "before the schedule, in its unit", metavar="N")
-
-    def runs(self) -> Iterator[tuple[int, str, RunSpec]]:
-        for k in self.devices:
-            for rule in self.rules if k > 1 else ("none",):
-                scaled = scale_batch(self.spec, k, rule, self.warmup if k > 1 else 0)
-                yield k, rule, replace(scaled, devices=k)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """One run: its metric after each epoch, against the seconds spent in steps so far."""
+class Case:
+    """One run: so many devices and a rule of the learning rate."""
 
     devices: int
     rule: str
-    batch_size: int
-    lr: float
-    num_steps: int
-    seconds: tuple[float, ...]
-    values: tuple[float, ...]
-    status: str
+    spec: RunSpec
 
     @property
     def label(self) -> str:
         """
-        >>> Curve(2, "linear", 512, 0.4, 118, (), (), "completed").label
-        '2 devices, lr 0.4 (linear)'
+        >>> from lockstep import recipes
+        >>> Case(2, "linear", recipes.fashion_lenet(lr=0.6)).label
+        '2 devices, lr 0.6 (linear)'
         """
-        rule = f" ({self.rule})" if self.devices > 1 else ""
-        return f"{self.devices} device{'s'[: self.devices > 1]}, lr {self.lr:.3g}{rule}"
+        rate = f"lr {lr(base_rate(self.spec.schedule))}"
+        if self.devices == 1:
+            return f"1 device, {rate}"
+        return f"{self.devices} devices, {rate} ({self.rule})"
 
 
 @dataclass(frozen=True)
-class Answer:
-    """The curves of all runs, and the metric that they show."""
+class Question:
+    """Which runs: every number of devices with every rule, and the linear one with warm-up too; one
+    device needs none."""
 
     spec: RunSpec
-    metric: str
-    curves: tuple[Curve, ...]
+    devices: tuple[int, ...] = option("1,4", "how many", read=parse_device_counts, metavar="LIST")
+    rules: tuple[str, ...] = option(
+        ",".join(RULES), "of the learning rate", read=partial(parse_list, field="rules"),
+        metavar="LIST",
+    )  # fmt: skip
+    warmup: int = option(
+        2, "of the linear rule once more, in the schedule's unit; 0: without it", metavar="N"
+    )
+
+    def __post_init__(self) -> None:
+        metric_of(self.spec)
+        list(self.cases())  # what cannot be asked is refused before anything is written
+
+    def cases(self) -> Iterator[Case]:
+        spec = self.spec
+        for k in self.devices:
+            for rule in self.rules if k > 1 else (KEPT,):
+                yield Case(k, rule, replace(scale_batch(spec, k, rule), devices=k))
+            if k > 1 and "linear" in self.rules and self.warmup:
+                warmed = scale_batch(spec, k, "linear", self.warmup)
+                yield Case(k, WARMED, replace(warmed, devices=k))
+
+
+def runs(asked: Question) -> Iterator[Planned]:
+    for case in asked.cases():
+        yield Planned(case.label, case.spec)
 
 
 def metric_of(spec: RunSpec) -> str:
@@ -91,88 +99,107 @@ def metric_of(spec: RunSpec) -> str:
     return f"{split}_accuracy" if spec.data.kind == "fashion-mnist" else f"{split}_loss"
 
 
-def run(asked: Question, progress: Progress = no_progress) -> Answer:
-    """Carry out every run, one after another."""
-    name = metric_of(asked.spec)
-    runs = list(asked.runs())
-    curves: list[Curve] = []
-    for number, (k, rule, spec) in enumerate(runs):
-
-        def report(share: float, what: str, done: int = number) -> None:
-            progress((done + share) / len(runs), what)
-
-        curves.append(_curve(k, rule, spec, name, report))
-    return Answer(asked.spec, name, tuple(curves))
+def rule_of(run: LoggedRun) -> str:
+    """The rule that a run's label names."""
+    return next((rule for rule in LOOKS if run.label.endswith(f"({rule})")), KEPT)
 
 
-def _curve(k: int, rule: str, spec: RunSpec, name: str, progress: Progress) -> Curve:
-    """Carry out one run."""
-    in_steps = 0.0
-    seconds: list[float] = []  # spent in steps at the end of each epoch
-
-    def listen(event: Event) -> None:
-        nonlocal in_steps
-        if isinstance(event, StepsCompleted):
-            in_steps += event.seconds
-        elif isinstance(event, EpochCompleted):
-            seconds.append(in_steps)
-            progress(len(seconds) / spec.epochs, f"{k} devices, {rule}")
-
-    result = train(spec, listeners=[listen])
-    values = tuple(epoch.metrics[name] for epoch in result.history.epochs)
-    steps, lr, known = len(result.history), base_rate(spec.schedule), tuple(seconds[: len(values)])
-    return Curve(k, rule, spec.batch_size, lr, steps, known, values, result.status)
-
-
-def tables(answer: Answer) -> Iterator[Table]:
+def tables(found: Runs) -> Iterator[TextTable | str]:
     """A row for each run: what it was, and how it ended."""
+    name = metric_of(found.all[0].spec)
     columns = (
-        "devices", "rule", "batch size", "lr", "updates", "time", metric_name(answer.metric),
+        "devices", "rule", "batch size", "lr", "updates", "time in steps", metric_name(name),
         "ended",
     )  # fmt: skip
-    rows = [
-        (
-            str(curve.devices),
-            curve.rule,
-            str(curve.batch_size),
-            f"{curve.lr:.3g}",
-            str(curve.num_steps),
-            f"{curve.seconds[-1]:.1f} s" if curve.seconds else "",
-            metric(answer.metric, curve.values[-1]) if curve.values else "",
-            curve.status,
+    rows = []
+    for label in found.labels:
+        same = found.of(label)
+        run = same[0]
+        rows.append(
+            [
+                str(run.spec.devices),
+                rule_of(run),
+                f"{run.spec.batch_size:,}",
+                lr(base_rate(run.spec.schedule)),
+                f"{len(run.history):,}",
+                duration(sum(each.history.seconds for each in same) / len(same)),
+                metric(name, found.mean(label, name)),
+                ", ".join(dict.fromkeys(each.status for each in same)),
+            ]
         )
-        for curve in answer.curves
-    ]
-    yield filled(columns, rows, left=("rule", "ended"))
+    yield TextTable(columns, rows, left=("rule", "ended"))
 
 
-def to_dict(answer: Answer) -> dict[str, Any]:
-    return {"metric": answer.metric, "runs": [asdict(curve) for curve in answer.curves]}
+def to_dict(found: Runs) -> dict[str, Any]:
+    name = metric_of(found.all[0].spec)
+    values = []
+    for run, facts in zip(found, found.to_dict(), strict=True):
+        own = {"devices": run.spec.devices, "rule": rule_of(run), "batch_size": run.spec.batch_size}
+        own |= {"lr": base_rate(run.spec.schedule), "num_steps": len(run.history)}
+        own["seconds"] = tuple(curve(run, name, "seconds")[0].tolist())
+        own["values"] = tuple(event.metrics[name] for event in run.history.epochs)
+        values.append({**facts, **own})
+    return {"metric": name, "runs": values}
 
 
-def figure(answer: Answer) -> Figure:
-    """The metric against time and against epochs: a colour for each number of devices, a dash for
+def chart(found: Runs) -> Chart:
+    """The metric against epochs and against time: a colour for each number of devices, a dash for
     each rule."""
-    spec, name = answer.spec, metric_name(answer.metric)
-    title = f"{spec.name} in {spec.framework}: k devices, k times {spec.batch_size} examples"
-    made = new_figure(11, 4.2, title)
-    by_time, by_epoch = made.subplots(1, 2, sharey=True)
-    style(by_time, f"{name} against time", "seconds in steps", "")
-    style(by_epoch, f"{name} against epochs", "epochs", "")
-    counts = sorted({curve.devices for curve in answer.curves})
-    for curve in answer.curves:
-        look = {
-            "color": SERIES[counts.index(curve.devices) % len(SERIES)],
-            "linestyle": DASHES[curve.rule] if curve.devices > 1 else "-",
-            "marker": "o",
-            "markersize": 3,
-            "label": curve.label,
-        }
-        by_time.plot(curve.seconds, curve.values, **look)
-        by_epoch.plot(range(1, len(curve.values) + 1), curve.values, **look)
-    by_epoch.xaxis.get_major_locator().set_params(integer=True)
-    by_epoch.legend(fontsize=FONT - 2, frameon=False)
-    return made
+    spec = found.all[0].spec
+    counts = sorted({run.spec.devices for run in found})
+    looks = {
+        "colour": lambda run: SERIES[counts.index(run.spec.devices) % len(SERIES)],
+        "dash": lambda run: "solid" if run.spec.devices == 1 else LOOKS[rule_of(run)],
+        "marker": "circle",
+    }
+    title = f"{spec.name} in {spec.framework}: k devices, k times {_small(found)} examples"
+    panels = [panel(found.all, metric_of(spec), x, looks=looks) for x in ("epoch", "seconds")]
+    return found.chart(title, *panels)
 
 
-EXPERIMENT = Experiment("scaled-batch", __doc__, Question, run, tables, to_dict, figure)
+def _small(found: Runs) -> int:
+    """The batch of one device."""
+    return found.all[0].spec.batch_size // found.all[0].spec.devices
+
+
+LOOK_AT = """
+Look at the curves against epochs first. With the rate kept, k times the batch makes k times fewer
+updates, each no larger than before, and falls behind. A larger rate makes up for it: the square
+root for a part, the linear rule for most. With warm-up the first epochs keep a rate near the old
+one, and are behind in them: it is meant for rates that are too large at the very beginning, when
+the weights change fastest, and costs a little where they are not.
+
+There is a limit: at some k the scaled rate is more than the model bears, with or without warm-up,
+and accuracy falls to that of guessing. Try --lr 0.3, the recipe's own.
+
+Against time the picture depends on the machine: k devices save time only where there are k cores,
+or cards, to compute on. On fewer they take turns; a larger batch then helps only in that fewer
+steps have fewer fixed costs.
+"""
+
+EXPERIMENT = of_runs(
+    "scaled-batch",
+    __doc__,
+    runs,
+    tables=tables,
+    chart=chart,
+    to_dict=to_dict,
+    options=Question,
+    look_at=LOOK_AT,
+    to_change=(
+        "lockstep experiment scaled-batch --devices 1,2,4,8 --rules linear",
+        "lockstep experiment scaled-batch --lr 0.1",
+        "lockstep experiment scaled-batch fashion-mlp --devices 1,8 --warmup 5",
+    ),
+    quick={
+        "devices": "1,2",
+        "rules": "none,linear",
+        "lr": 0.15,
+        "batch_size": 32,
+        "epochs": 3,
+        "data.max_examples": 4096,
+    },
+    recipe="fashion-lenet",
+    # rates that LeNet bears four times as large, and a size that is over in minutes
+    recipe_fields={"lr": 0.05, "batch_size": 64, "epochs": 8, "data.max_examples": 15000},
+)

@@ -10,7 +10,7 @@ figure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,8 @@ FRAMEWORKS = {
 }
 INK = "#1f2933"
 MUTED = "#6b7580"
+GRID = "#dfe4e8"
+PAPER = "#fefefe"
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 
@@ -135,6 +137,21 @@ class Chart:
     columns: int = 2
 
 
+def panel_rows(chart: Chart) -> Iterator[list[Panel]]:
+    """The panels, row by row; a row that is not full is filled by its last panel."""
+    row: list[Panel] = []
+    for panel in chart.panels:
+        if row and (panel.wide or len(row) == chart.columns):
+            yield row
+            row = []
+        row.append(panel)
+        if panel.wide:
+            yield row
+            row = []
+    if row:
+        yield row
+
+
 def framework_colour(framework: str) -> str:
     """The colour of a framework, in every figure; another name has a colour of its own too.
 
@@ -142,6 +159,15 @@ def framework_colour(framework: str) -> str:
     '#d55e00'
     """
     return FRAMEWORKS.get(framework) or SERIES[sum(framework.encode()) % len(SERIES)]
+
+
+def css_colour(colour: str) -> str:
+    """A colour as a page paints it: by the variable of its name, which is another in the dark.
+
+    >>> css_colour("#0072b2")
+    'var(--c-0072b2, #0072b2)'
+    """
+    return f"var(--c-{colour[1:].lower()}, {colour})"
 
 
 def series_colours(panels: Sequence[Panel]) -> dict[str, str]:

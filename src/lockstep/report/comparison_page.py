@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep.files import write_whole
-from lockstep.report import comparison_figures as figures
 from lockstep.report import page
+from lockstep.report.comparison_charts import comparison_chart
 from lockstep.report.comparison_tables import first_beyond, verdict_text
+from lockstep.report.explained import explained
 from lockstep.report.page import Cell
 from lockstep.report.quantities import deviation, duration, metric, metric_name, number, rate
 
@@ -34,31 +34,49 @@ def comparison_page(comparison: Comparison) -> str:
     spec = comparison.spec
     about = (
         f"{comparison.num_steps} steps, batch size {spec.batch_size}, {spec.precision}, "
-        f"{spec.style}, seed {spec.seed}"
+        f"{spec.style}, {_devices(comparison)}, seed {spec.seed}"
     )
     kind, answer = ("good", "They agree.") if comparison.agree else ("bad", "No.")
     return page.document(
         f"{spec.name}: do the frameworks agree?",
         page.heading(spec.name, about),
-        page.banner(kind, answer, f"{_verdict(comparison)}."),
+        page.banner(kind, answer, f"{_verdict(comparison)}.{_failures(comparison)}"),
         page.section(
             "Frameworks",
             page.table(HEAD, [_row(row) for row in comparison.rows]),
             _problems(comparison),
         ),
         page.section("Verdicts", _explained(comparison), _verdicts(comparison)),
-        page.section("Figures", *_figures(comparison)),
+        page.section("Figures", _figures(comparison)),
         page.section("Metrics", _metrics(comparison)),
         page.section("What was asked", page.asked(spec)),
         page.section(
             "Machine and versions", page.machine(comparison.machine), _versions(comparison)
         ),
+        page.section("Names", _names(comparison)),
     )
 
 
 def _verdict(comparison: Comparison) -> str:
     said = comparison.verdict
     return said[:1].upper() + said[1:] if not comparison.agree else said
+
+
+def _failures(comparison: Comparison) -> str:
+    """Why rows came to no end, by name: the page's first line says it."""
+    said = [f" {row.label} {row.status}: {row.problem}" for row in comparison.rows if row.problem]
+    return "".join(text if text.endswith(".") else f"{text}." for text in said)
+
+
+def _devices(comparison: Comparison) -> str:
+    counts = sorted({row.devices for row in comparison.others}) or [1]
+    return f"{', '.join(map(str, counts))} device{'s' if counts != [1] else ''}"
+
+
+def _names(comparison: Comparison) -> str:
+    metrics = ["loss", *dict.fromkeys(name for row in comparison.rows for name in row.metrics)]
+    names = ("oracle", "deviation", "first difference", "tolerance", "seconds in steps", "ran as")
+    return explained(*names, metrics=metrics)
 
 
 def _row(row: Row) -> list[Cell]:
@@ -115,20 +133,16 @@ def _verdicts(comparison: Comparison) -> str:
     return page.table(["quantity", "tolerance", *(row.label for row in judged)], rows)
 
 
-def _figures(comparison: Comparison) -> list[str]:
+def _figures(comparison: Comparison) -> str:
     if not comparison.num_steps:
-        return []
-    captions = {
-        "loss": "Loss of every step. Where the frameworks agree, the curves lie on each other.",
-        "deviation": "How far each framework's loss is from the oracle's: every step as a dot, the "
-        "largest so far as a line. Dotted: the first step at which a framework differs.",
-        "time": "Loss against the time spent in steps; compilation and evaluation are left out.",
-    }
-    draws = (figures.draw_losses, figures.draw_deviations, figures.draw_times)
-    return [
-        page.figure(partial(figures.one_figure, draw, comparison), name, caption)
-        for draw, (name, caption) in zip(draws, captions.items(), strict=True)
-    ]
+        return ""
+    caption = (
+        "Loss of every step: where the frameworks agree, the curves lie on each other. Deviation: "
+        "how far each framework's loss is from the oracle's, every step as a dot, the largest so "
+        "far as a line; a vertical line marks the first step at which a framework differs. Time is "
+        "that spent in steps; compilation and evaluation are left out."
+    )
+    return page.chart(comparison_chart(comparison, wide=True), "comparison", caption)
 
 
 def _metrics(comparison: Comparison) -> str:

@@ -170,13 +170,19 @@ def note(runs: Iterable[LoggedRun]) -> str:
     seeds = sorted({run.spec.seed for run in runs})
     several = len(seeds) > 2 and seeds == list(range(seeds[0], seeds[-1] + 1))
     said = f"{seeds[0]} to {seeds[-1]}" if several else ", ".join(map(str, seeds))
-    machines = _distinct(
-        f"{run.machine.get('processor', 'an unknown processor')}, {run.machine.get('cores', '?')} "
-        f"cores"
-        for run in runs
-    )
+    machines = _distinct(machine_words(run.machine) for run in runs)
     word = "seeds" if len(seeds) > 1 else "seed"
     return f"data: {data} · {frameworks} · {word} {said} · {machines}"
+
+
+def machine_words(machine: Mapping[str, Any]) -> str:
+    """What a figure says of the machine that it was measured on.
+
+    >>> machine_words({"processor": "Example 1", "cores": 2})
+    'Example 1, 2 cores'
+    """
+    processor = machine.get("processor", "an unknown processor")
+    return f"{processor}, {machine.get('cores', '?')} cores"
 
 
 def _data_of(run: LoggedRun) -> str:

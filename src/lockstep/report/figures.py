@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,14 +17,18 @@ from lockstep.errors import InputError, MissingError
 from lockstep.files import write_whole
 from lockstep.report.charts import (
     FRAMEWORKS,
+    GRID,
     INK,
     MUTED,
+    PAPER,
+    SERIES,
     Chart,
     Guide,
     Heat,
     Panel,
     Series,
-    is_wide,
+    css_colour,
+    panel_rows,
     series_colours,
 )
 
@@ -33,13 +36,12 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-GRID = "#dfe4e8"
-PAPER = "#fefefe"
 FONT = 10
 FORMATS = (".png", ".svg")
 PANEL_WIDTH = 5.2  # inches
 PANEL_HEIGHT = 3.5
 ROW_HEIGHT = 0.32  # of a row of bars
+NOTE_HEIGHT = 0.3  # of the line below a figure
 LINES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2)), "dashdot": (0, (6, 2, 1, 2))}
 MARKS = {"": "", "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 
@@ -64,7 +66,7 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
 
 def draw(chart: Chart) -> Figure:
     """The chart as a figure: panels in `chart.columns` columns, one legend for several panels."""
-    rows = list(_rows(chart))
+    rows = list(panel_rows(chart))
     columns = max((len(row) for row in rows), default=1)
     heights = [max(map(_height, row)) for row in rows]
     width = max(8.0, 0.4 + PANEL_WIDTH * min(columns, 2) + 3.8 * max(0, columns - 2))
@@ -76,25 +78,14 @@ def draw(chart: Chart) -> Figure:
             last = j == len(row) - 1  # a row that is not full is filled by its last panel
             place = grid[i, j:] if last else grid[i, j]
             draw_panel(figure.add_subplot(place), panel, colours)
-    _add_legends(figure)
-    if chart.note:
-        # below everything: constrained layout leaves room for a figure's own x label
-        figure.supxlabel(_plain(chart.note), fontsize=FONT - 2, color=MUTED, x=0.01, ha="left")
+    if chart.note:  # below everything, the legend too
+        room = NOTE_HEIGHT / figure.get_figheight()
+        engine: Any = figure.get_layout_engine()
+        engine.set(rect=(0, room, 1, 1 - room))
+        looks: dict[str, Any] = {"fontsize": FONT - 2, "color": MUTED, "ha": "left", "va": "center"}
+        figure.text(0.01, room / 2, _plain(chart.note), **looks)
+    _add_legends(figure, chart)
     return figure
-
-
-def _rows(chart: Chart) -> Iterator[list[Panel]]:
-    row: list[Panel] = []
-    for panel in chart.panels:
-        if row and (panel.wide or len(row) == chart.columns):
-            yield row
-            row = []
-        row.append(panel)
-        if panel.wide:
-            yield row
-            row = []
-    if row:
-        yield row
 
 
 def _height(panel: Panel) -> float:
@@ -125,12 +116,13 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     if panel.y_log:
         axes.set_yscale("log")
     _set_ticks(axes, panel)
+    if panel.y_range is not None:
+        axes.set_ylim(*panel.y_range)
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
-        axes.set_ylim(bottom=0)
-    if panel.y_range is not None:
-        axes.set_ylim(*panel.y_range)
+        top = axes.get_ylim()[1]
+        axes.set_ylim(0, top * 1.03)  # with room for what lies at the top
 
 
 def _draw_series(axes: Axes, series: Series, colour: str) -> None:
@@ -195,17 +187,20 @@ def _draw_heat(axes: Axes, heat: Heat) -> None:
         axes.plot([column], [row], "o", ms=9, mfc="none", mec="#d55e00", mew=2)
 
 
-def _add_legends(figure: Figure) -> None:
-    """One legend below several panels; inside the only one otherwise."""
+def _add_legends(figure: Figure, chart: Chart) -> None:
+    """One legend below several panels, or below bars, and above the note; inside the only panel
+    otherwise."""
     found = [axes.get_legend_handles_labels() for axes in figure.axes]
     named = {name: line for lines, names in found for line, name in zip(lines, names, strict=True)}
     if not named:
         return
-    if len(figure.axes) == 1:
+    if len(figure.axes) == 1 and not chart.panels[0].rows:
         legend(figure.axes[0])
         return
     columns = max(1, min(len(named), int(110 / (6 + max(map(len, named))))))
     looks = {"frameon": False, "fontsize": FONT - 1, "labelcolor": INK, "ncols": columns}
+    if chart.note:
+        looks["borderaxespad"] = 72 * NOTE_HEIGHT / (FONT - 1)  # from the figure's lower edge
     figure.legend(list(named.values()), list(named), loc="outside lower center", **looks)
 
 
@@ -228,12 +223,6 @@ def legend(axes: Axes, **options: Any) -> None:
     """Names of the curves, without a frame, where they hide least."""
     options = {"loc": "best", "frameon": False, "fontsize": FONT - 1, "labelcolor": INK} | options
     axes.legend(**options)
-
-
-def log_if_wide(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic scale where positive values span more than a factor of thirty."""
-    if is_wide(values):
-        axes.set_yscale("log")
 
 
 def _plain(text: str) -> str:
@@ -265,17 +254,11 @@ def figure_svg(figure: Figure, prefix: str, label: str) -> str:
     svg = re.sub(r'id="([^"]+)"', rf'id="{prefix}-\1"', svg)
     svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{prefix}-\1)", svg)
     svg = re.sub(r'xlink:href="#([^"]+)"', rf'href="#{prefix}-\1"', svg)
-    for name, value in page_colours().items():
-        svg = svg.replace(value, f"var(--{name}, {value})")
+    for colour in {INK, MUTED, GRID, PAPER, *FRAMEWORKS.values(), *SERIES}:
+        svg = svg.replace(colour, css_colour(colour))
     head = f'<svg role="img" aria-label="{html.escape(label)}"'
     svg = re.sub(r'<svg(.*?) width="[^"]*"', rf"{head}\1", svg, count=1, flags=re.DOTALL)
     return re.sub(r' height="[\d.]+pt"', "", svg, count=1).strip()
-
-
-def page_colours() -> dict[str, str]:
-    """The colours that a page may replace, by the name of their CSS variable."""
-    named = {"ink": INK, "muted": MUTED, "grid": GRID, "paper": PAPER}
-    return named | {f"f-{name}": value for name, value in FRAMEWORKS.items()}
 
 
 def _rendered(figure: Figure, kind: str) -> bytes:

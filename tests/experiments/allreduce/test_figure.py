@@ -1,13 +1,8 @@
-"""The figure shows the medians, spreads and predictions that it was given."""
+"""The chart shows the medians, spreads and predictions that it was given."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-
-pytest.importorskip("matplotlib")
-
-from matplotlib.patches import Rectangle
 
 from lockstep.experiments import allreduce
 from lockstep.experiments.allreduce.measuring import Measurement, Results
@@ -27,17 +22,24 @@ def test_bars_spreads_and_predictions() -> None:
         for devices in bench.devices
         for name in bench.algorithms
     ]
-    figure = allreduce.figure(Results(bench, tuple(rows)))
-    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    chart = allreduce.chart(Results(bench, tuple(rows)))
+    titles = [panel.title for panel in chart.panels]
     assert titles == [f"{s} KB over {k} devices" for s in (1, 4) for k in (2, 4)]
-    for axes, devices in zip(figure.axes, (2, 4, 2, 4), strict=True):
-        bars = [patch for patch in axes.patches if isinstance(patch, Rectangle)]
-        np.testing.assert_allclose([bar.get_width() for bar in bars], [3.0 * devices] * 3)
-        *spreads, predicted = axes.lines
-        for line in spreads:
-            np.testing.assert_allclose(line.get_xdata(), [2.0 * devices, 4.0 * devices])
-        np.testing.assert_allclose(predicted.get_xdata(), [10.0, 10.0])
-        np.testing.assert_array_equal(predicted.get_ydata(), [0, 1])
-        assert predicted.get_label() == "predicted"
-        assert axes.get_xlabel() == "milliseconds"
-    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == ["ring", "tree", "gloo"]
+    assert chart.columns == 2
+    for panel, devices in zip(chart.panels, (2, 4, 2, 4), strict=True):
+        assert [bar.at for bar in panel.bars] == [0, 1, 2]
+        np.testing.assert_allclose([bar.end for bar in panel.bars], [3.0 * devices] * 3)
+        spreads = [(bar.low, bar.high) for bar in panel.bars]
+        np.testing.assert_allclose(spreads, [(2.0 * devices, 4.0 * devices)] * 3)
+        (predicted,) = panel.series
+        np.testing.assert_allclose(predicted.x, [10.0, 10.0])
+        assert list(predicted.y) == [0, 1]
+        assert (predicted.label, predicted.line) == ("predicted", False)
+        assert panel.x == "milliseconds"
+        assert panel.rows == ("ring", "tree", "gloo")
+
+
+def test_without_predictions() -> None:
+    bench = Question((1000,), (2,), ("gloo",))
+    (panel,) = allreduce.chart(Results(bench, (row(1000, 2, "gloo", None),))).panels
+    assert panel.series == ()

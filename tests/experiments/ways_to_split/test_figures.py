@@ -1,18 +1,15 @@
-"""The figure shows the times, bytes and hours that it was given."""
+"""The chart shows the times, bytes and hours that it was given."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-pytest.importorskip("matplotlib")
-
-from matplotlib.patches import Rectangle
-
 from lockstep.data.examples import Origin
 from lockstep.experiments import ways_to_split
 from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.question import DATA, LAYERS, ONE, Question
+from lockstep.report.charts import Panel
 
 
 def way(name: str, milliseconds: float, sent: list[int]) -> WayFacts:
@@ -29,29 +26,33 @@ def results() -> Results:
     return Results(asked, Origin("images", "", "generated", ""), ways, timeline)
 
 
-def widths(axes: object) -> list[float]:
-    patches = axes.patches  # type: ignore[attr-defined]
-    return [patch.get_width() for patch in patches if isinstance(patch, Rectangle)]
+def lengths(panel: Panel) -> list[float]:
+    return [bar.end - bar.begin for bar in panel.bars]
 
 
 def test_bars(results: Results) -> None:
-    figure = ways_to_split.figure(results)
-    time, sent, held, timeline = figure.axes
-    np.testing.assert_allclose(widths(time), [8.0, 5.0, 6.0])
-    spreads = [line.get_xdata() for line in time.lines]
+    chart = ways_to_split.chart(results)
+    time, sent, held, timeline = chart.panels
+    np.testing.assert_allclose(lengths(time), [8.0, 5.0, 6.0])
+    spreads = [(bar.low, bar.high) for bar in time.bars]
     np.testing.assert_allclose(spreads, [[6.4, 9.6], [4.0, 6.0], [4.8, 7.2]])
-    np.testing.assert_allclose(widths(sent), [0, 0.01, 0.02, 0.003, 0.04])
+    np.testing.assert_allclose(lengths(sent), [0, 0.01, 0.02, 0.003, 0.04])
+    # two devices of a way lie in its row, one below the other
+    assert [round(bar.at) for bar in sent.bars] == [0, 1, 1, 2, 2]
+    assert sent.bars[1].at < 1 < sent.bars[2].at
     expected = [500, 500 + 4e7, 500 + 8e7, 500 + 1.2e7, 500 + 1.6e8]
-    np.testing.assert_allclose(widths(held), np.array(expected) / 1e6)
-    np.testing.assert_allclose(widths(timeline), [2.0, 0.5])
-    assert [text.get_text() for text in timeline.texts] == ["F0", "B0"]
-    assert [text.get_text() for text in time.get_yticklabels()] == [ONE, DATA, LAYERS]
-    assert "generated images" in figure.get_suptitle()
+    np.testing.assert_allclose(lengths(held), np.array(expected) / 1e6)
+    np.testing.assert_allclose(lengths(timeline), [2.0, 0.5])
+    np.testing.assert_allclose([bar.begin for bar in timeline.bars], [1.0, 4.0])
+    assert [bar.text for bar in timeline.bars] == ["F0", "B0"]
+    assert timeline.rows == ("device 0", "device 1")
+    assert time.rows == (ONE, DATA, LAYERS)
+    assert "generated images" in chart.title
 
 
 def test_no_pipeline_no_hours(results: Results) -> None:
     without = Results(results.question, results.origin, results.ways[:2])
-    assert len(ways_to_split.figure(without).axes) == 3
+    assert len(ways_to_split.chart(without).panels) == 3
 
 
 def test_idle_and_bubble(results: Results) -> None:

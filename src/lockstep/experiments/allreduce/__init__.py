@@ -16,36 +16,30 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
+from typing import Any
 
 from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
 from lockstep.experiments.allreduce.measuring import Measurement, Results, run
 from lockstep.experiments.allreduce.question import Question
-from lockstep.report.charts import INK, MUTED, SERIES
-from lockstep.report.figures import FONT, legend, new_figure, style
+from lockstep.report.charts import INK, SERIES, Bar, Chart, Panel, Series
+from lockstep.report.curves import machine_words
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds
-from lockstep.report.tables import filled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
+from lockstep.report.tables import TextTable
+from lockstep.training.machine import machine_facts
 
 COLUMNS = ("algorithm", "time", "middle half", "sent by one", "rounds", "predicted", "speed-up")
 ENGINE = "#7f8791"  # what is not ours
 
 
-def tables(results: Results) -> Iterator[RenderableType]:
+def tables(results: Results) -> Iterator[TextTable | str]:
     """A table for each size and number of devices, and how to read them."""
     asked = results.question
     for size in asked.sizes:
         for devices in asked.devices:
             rows = [row for row in results.rows if (row.size, row.devices) == (size, devices)]
-            yield Text(f"\n{format_size(size)} over {devices} devices", "bold")
-            yield filled(COLUMNS, [_cells(row, rows[0]) for row in rows], left=COLUMNS[:1])
+            title = f"{format_size(size)} over {devices} devices"
+            yield TextTable(COLUMNS, [_cells(row, rows[0]) for row in rows], COLUMNS[:1], title)
     yield f"\ntimes are medians of {asked.repeats}; speed-up: over {_words(asked.algorithms[0])}"
     for devices, link in results.links.items():
         alone, shared = format_bandwidth(link.bandwidth), format_bandwidth(link.shared)
@@ -85,40 +79,31 @@ def to_dict(results: Results) -> dict[str, Any]:
     }
 
 
-def figure(results: Results) -> Figure:
-    """A row of axes for each size, a column for each number of devices."""
+def chart(results: Results) -> Chart:
+    """A row of panels for each size, a column for each number of devices."""
     asked = results.question
-    rows, columns = len(asked.sizes), len(asked.devices)
-    height = 1.2 + rows * (0.9 + 0.28 * len(asked.algorithms))
-    made = new_figure(1.4 + 4.0 * columns, height, _title(asked))
-    grid = made.subplots(rows, columns, squeeze=False)
-    for i, size in enumerate(asked.sizes):
-        for j, devices in enumerate(asked.devices):
-            chosen = [row for row in results.rows if (row.size, row.devices) == (size, devices)]
-            draw_times(grid[i][j], chosen)
-            if j:
-                grid[i][j].set_yticklabels([])
-    return made
+    panels = tuple(
+        times_panel([row for row in results.rows if (row.size, row.devices) == (size, devices)])
+        for size in asked.sizes
+        for devices in asked.devices
+    )
+    note = f"medians of {asked.repeats} · {machine_words(machine_facts())}"
+    return Chart(_title(asked), panels, note, columns=len(asked.devices))
 
 
-def draw_times(axes: Axes, rows: Sequence[Measurement]) -> None:
+def times_panel(rows: Sequence[Measurement]) -> Panel:
     """Medians as bars, the middle half of the times as a line, predictions as diamonds."""
     title = f"{format_size(rows[0].size)} over {rows[0].devices} devices" if rows else ""
-    style(axes, title, "milliseconds", "")
-    axes.grid(False, axis="y")
+    bars = []
     for place, row in enumerate(rows):
         low, high = (1e3 * bound for bound in row.spread)
-        axes.barh(place, 1e3 * row.median, height=0.62, color=_colour(row.algorithm))
-        axes.plot([low, high], [place, place], color=INK, linewidth=1.4)
-    predicted = [(1e3 * r.predicted, i) for i, r in enumerate(rows) if r.predicted is not None]
-    if predicted:
-        points = zip(*predicted, strict=True)
-        axes.plot(*points, "D", ms=5, color=INK, markerfacecolor="none", label="predicted")
-        legend(axes, loc="lower right", bbox_to_anchor=(1.0, 1.0))  # beside the title
-    axes.set_yticks(range(len(rows)), [_words(row.algorithm) for row in rows])
-    axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
+        bars.append(Bar(place, 1e3 * row.median, colour=_colour(row.algorithm), low=low, high=high))
+    known = [(1e3 * r.predicted, i) for i, r in enumerate(rows) if r.predicted is not None]
+    times, places = [time for time, _ in known], [float(place) for _, place in known]
+    look = {"colour": INK, "line": False, "marker": "diamond"}
+    predicted = (Series("predicted", times, places, **look),) if known else ()  # type: ignore[arg-type]
+    names = tuple(_words(row.algorithm) for row in rows)
+    return Panel(title, "milliseconds", "", predicted, tuple(bars), names)
 
 
 def _title(asked: Question) -> str:
@@ -131,6 +116,40 @@ def _colour(algorithm: str) -> str:
     return SERIES[names.index(algorithm) % len(SERIES)] if algorithm in names else ENGINE
 
 
+LOOK_AT = """
+Compare gather broadcast, the loops that one writes first, with sharded and ring. All of them move
+the same number of bytes in total. In gather broadcast and star, device 0 sends and receives
+everything; in sharded, ring and halving doubling each device sends about 2 S (k-1)/k: look at the
+column "sent by one".
+
+With a small buffer the rounds decide (each costs the latency), with a large one the bytes do: an
+algorithm that is the fastest for 1 MB need not be so for 64 MB.
+
+The diamonds are predicted from four measured figures of the link. Where more devices than cores
+share a machine they take turns, and a prediction may be far from what is measured.
+"""
+
 EXPERIMENT = Experiment(
-    "allreduce", __doc__, Question, run, tables, to_dict, figure, notes=Question.left_out
+    "allreduce",
+    __doc__,
+    Question,
+    run,
+    tables,
+    to_dict,
+    chart,
+    look_at=LOOK_AT,
+    to_change=(
+        "lockstep experiment allreduce --transport shared",
+        "lockstep experiment allreduce --bandwidth 10Gbit --size 64MB --devices 4",
+        "lockstep experiment allreduce --size 4KB,1MB,16MB --algorithms ring,tree,sharded",
+    ),
+    # devices that are threads, and our own algorithms only: nothing to import or to start
+    quick={
+        "sizes": "1MB,16MB",
+        "devices": "2,4",
+        "repeats": 5,
+        "transport": "local",
+        "algorithms": ",".join(ALGORITHMS),
+    },
+    notes=Question.left_out,
 )

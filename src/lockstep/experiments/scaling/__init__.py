@@ -16,9 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING
-
-from rich.text import Text
 
 from lockstep.experiments import Experiment
 from lockstep.experiments.allreduce.algorithms import ALGORITHMS
@@ -28,26 +25,20 @@ from lockstep.experiments.scaling.measuring import Check
 from lockstep.experiments.scaling.overlap import AFTER, DURING, WAYS, fill_buckets
 from lockstep.experiments.scaling.question import Question
 from lockstep.experiments.scaling.step_time import Network, Row, fastest
-from lockstep.report.charts import INK, SERIES
-from lockstep.report.figures import FONT, new_figure, style
+from lockstep.report.charts import INK, MARKERS, SERIES, Chart, Panel, Series
+from lockstep.report.curves import machine_words
 from lockstep.report.quantities import format_bandwidth, format_size, milliseconds, percent
-from lockstep.report.tables import filled, table
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
-    from rich.table import Table
+from lockstep.report.tables import TextTable
+from lockstep.training.machine import machine_facts
 
 COLUMNS = ("devices", "algorithm", "batch each", "compute", "exchange", "speed-up")
-MARKERS = "osDv^P"
 
 
-def tables(forecast: Forecast) -> Iterator[RenderableType]:
+def tables(forecast: Forecast) -> Iterator[TextTable | str]:
     """What was measured, a table for each scaling, and how to read them."""
     profile = forecast.profile
     size = profile.batch_size
-    yield Text(f"{profile.name}, {forecast.source}", "bold")
+    yield f"{profile.name}, {forecast.source}"
     yield (
         f"gradient {format_size(profile.size)} in {len(profile.pieces)} arrays; one device: "
         f"{milliseconds(profile.seconds[size])} for a step of {size}, "
@@ -57,15 +48,14 @@ def tables(forecast: Forecast) -> Iterator[RenderableType]:
         batch = (
             f"{size} examples on each device" if scaling == "weak" else f"{size} examples in all"
         )
-        yield Text(f"\n{scaling} scaling: {batch}", "bold")
-        yield forecast_table([row for row in forecast.rows if row.scaling == scaling])
+        rows = [row for row in forecast.rows if row.scaling == scaling]
+        yield forecast_table(rows, f"{scaling} scaling: {batch}")
     yield from _facts(forecast)
     if forecast.checks:
-        yield Text("\nchecked on this machine", "bold")
         yield check_table(forecast.checks)
         for devices, network in forecast.here.items():
             yield f"with the link measured here, {devices} devices: {_link(network)}"
-    yield from (Text(note, "yellow") for note in forecast.notes)
+    yield from forecast.notes
 
 
 def _facts(forecast: Forecast) -> Iterator[str]:
@@ -97,26 +87,27 @@ def _link(network: Network) -> str:
     return text
 
 
-def forecast_table(rows: Sequence[Row]) -> Table:
+def forecast_table(rows: Sequence[Row], title: str = "") -> TextTable:
     """A row for each number of devices and algorithm; the last columns are efficiencies."""
-    made = table(*COLUMNS, *(way.name for way in WAYS), left=("algorithm",))
+    cells = []
     for devices, group in groupby(rows, key=lambda row: row.devices):
         chosen = list(group)[: 1 if devices == 1 else None]  # alone there is nothing to exchange
         for place, row in enumerate(chosen):
-            made.add_row(
-                f"{devices:,}" if place == 0 else "",
-                "" if devices == 1 else row.algorithm.replace("_", " "),
-                f"{row.batch_size:,}",
-                milliseconds(row.compute),
-                milliseconds(row.exchange) if devices > 1 else "",
-                f"{row.speed_up(DURING):.3g}",
-                *(percent(row.efficiency(way)) for way in WAYS),
-                end_section=row is chosen[-1],
+            cells.append(
+                [
+                    f"{devices:,}" if place == 0 else "",
+                    "" if devices == 1 else row.algorithm.replace("_", " "),
+                    f"{row.batch_size:,}",
+                    milliseconds(row.compute),
+                    milliseconds(row.exchange) if devices > 1 else "",
+                    f"{row.speed_up(DURING):.3g}",
+                    *(percent(row.efficiency(way)) for way in WAYS),
+                ]
             )
-    return made
+    return TextTable((*COLUMNS, *(way.name for way in WAYS)), cells, ("algorithm",), title)
 
 
-def check_table(checks: Sequence[Check]) -> Table:
+def check_table(checks: Sequence[Check]) -> TextTable:
     """Steps on devices of this machine, measured and predicted."""
     columns = (
         "scaling", "devices", "batch in all", "compute", "measured", "efficiency",
@@ -135,54 +126,78 @@ def check_table(checks: Sequence[Check]) -> Table:
         )
         for check in checks
     ]
-    return filled(columns, rows, left=("scaling",))
+    return TextTable(columns, rows, ("scaling",), "checked on this machine")
 
 
-def figure(forecast: Forecast) -> Figure:
-    """Axes for weak and for strong scaling, as far as there are rows."""
+def chart(forecast: Forecast) -> Chart:
+    """Panels for weak and for strong scaling, as far as there are rows."""
     rows, checks = forecast.rows, forecast.checks
-    title = f"{forecast.profile.name}, {forecast.source}"
-    scalings = list(dict.fromkeys(row.scaling for row in rows))
-    made = new_figure(max(8.0, 0.6 + 4.9 * len(scalings)), 4.4, title)  # room for the title
-    grid = made.subplots(1, len(scalings), squeeze=False)
-    for axes, scaling in zip(grid[0], scalings, strict=True):
-        here = [check for check in checks if check.scaling == scaling]
-        draw_efficiency(axes, [row for row in rows if row.scaling == scaling], here)
-    found = [axes.get_legend_handles_labels() for axes in grid[0]]
-    named = {name: line for lines, names in found for line, name in zip(lines, names, strict=True)}
-    options = {"frameon": False, "fontsize": FONT - 1, "labelcolor": INK}
-    made.legend(list(named.values()), list(named), loc="outside lower center", ncols=4, **options)
-    return made
+    panels = tuple(
+        efficiency_panel(
+            [row for row in rows if row.scaling == scaling],
+            [check for check in checks if check.scaling == scaling],
+        )
+        for scaling in dict.fromkeys(row.scaling for row in rows)
+    )
+    note = f"forecast for {_link(forecast.network)} · {machine_words(machine_facts())}"
+    return Chart(f"{forecast.profile.name}, {forecast.source}", panels, note)
 
 
-def draw_efficiency(axes: Axes, rows: Sequence[Row], checks: Sequence[Check]) -> None:
+def efficiency_panel(rows: Sequence[Row], checks: Sequence[Check]) -> Panel:
     """In buckets: a line for each algorithm with overlap, a dotted one without; what was measured
     here as crosses."""
     scaling = rows[0].scaling
     batch = "the same batch on each device" if scaling == "weak" else "the same batch in all"
-    style(axes, f"{scaling} scaling: {batch}", "devices", "efficiency (%)")
-    names = list(dict.fromkeys(row.algorithm for row in rows))
-    for name in names:
+    series = []
+    for name in dict.fromkeys(row.algorithm for row in rows):
         chosen = [row for row in rows if row.algorithm == name]
         counts = [row.devices for row in chosen]
         place = list(ALGORITHMS).index(name)
         hue, marker = SERIES[place % len(SERIES)], MARKERS[place % len(MARKERS)]
         during, after = ([100 * row.efficiency(way) for row in chosen] for way in (DURING, AFTER))
         label = name.replace("_", " ")
-        axes.plot(counts, during, color=hue, marker=marker, ms=6, mfc="none", label=label)
-        axes.plot(counts, after, linestyle=":", linewidth=1.2, color=hue)
-    axes.plot([], [], color=INK, linestyle=":", linewidth=1.2, label="without overlap")
+        series.append(Series(label, counts, during, hue, marker=marker))
+        series.append(Series("", counts, after, hue, dash="dotted", width=1.2))
+    series.append(Series("without overlap", [], [], INK, dash="dotted", width=1.2))  # the legend's
     if checks:
-        points = [(check.devices, 100 * check.efficiency) for check in checks]
-        axes.plot(*zip(*points, strict=True), "x", ms=8, color=INK, label="measured here")
-    counts = list(dict.fromkeys(row.devices for row in rows))
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(counts, [f"{count:,}" for count in counts])
-    axes.minorticks_off()
-    axes.margins(x=0.03)  # room for the marks at both ends
-    axes.set_ylim(bottom=0)
+        measured = [100 * check.efficiency for check in checks]
+        counts = [check.devices for check in checks]
+        series.append(Series("measured here", counts, measured, INK, line=False, marker="cross"))
+    ticks = {float(row.devices): f"{row.devices:,}" for row in rows}
+    title = f"{scaling} scaling: {batch}"
+    return Panel(
+        title, "devices", "efficiency (%)", tuple(series), x_log=True, x_ticks=ticks, y_zero=True
+    )
 
+
+LOOK_AT = """
+100 % would be k times the speed of one device. In weak scaling each device keeps its batch, so only
+the exchange is added; in strong scaling the batch is divided, and each device soon has so little to
+compute that the exchange, and the fixed cost of a step, are most of its time.
+
+Full lines: exchange overlaps the backward pass; dotted: it waits for its end. A small model has one
+bucket, which is complete only at the end, so for it both are the same.
+
+The forecast is for the network given with --bandwidth and --latency. The crosses were measured on
+this machine and have its own link; the table "checked on this machine" holds them against what the
+model says for that link.
+"""
 
 EXPERIMENT = Experiment(
-    "scaling", __doc__, Question, run, tables, Forecast.to_dict, figure, besides=tuple(LAYERS)
+    "scaling",
+    __doc__,
+    Question,
+    run,
+    tables,
+    Forecast.to_dict,
+    chart,
+    look_at=LOOK_AT,
+    to_change=(
+        "lockstep experiment scaling --bandwidth 1Gbit --latency 50us",
+        "lockstep experiment scaling timemachine-gru --algorithms ring,star",
+        "lockstep experiment scaling vgg-16 --per-host 4 --bucket 64MiB",
+    ),
+    quick={"seconds": 0.1, "devices": "1,2,8", "no_check": True},
+    recipe="fashion-lenet",
+    besides=tuple(LAYERS),
 )

@@ -15,23 +15,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
-
-from rich.text import Text
+from typing import Any
 
 from lockstep.experiments import Experiment
 from lockstep.experiments.ways_to_split.findings import DeviceFacts, Results, WayFacts, Work
 from lockstep.experiments.ways_to_split.measuring import run
 from lockstep.experiments.ways_to_split.question import LAYERS, ONE, Question, num_updates
-from lockstep.report.charts import INK, MUTED, SERIES
-from lockstep.report.figures import FONT, PAPER, new_figure, style
+from lockstep.report.charts import SERIES, Bar, Chart, Panel
+from lockstep.report.curves import machine_words
 from lockstep.report.quantities import deviation, format_size, milliseconds
-from lockstep.report.tables import filled
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-    from rich.console import RenderableType
+from lockstep.report.tables import TextTable
+from lockstep.training.machine import machine_facts
 
 COLUMNS = (
     "way", "time", "middle half", "speed-up", "sent by all", "messages", "idle", "gradient off",
@@ -42,14 +36,14 @@ FORWARD, BACKWARD = SERIES[2], SERIES[4]
 HEIGHT = 0.7  # of the bars of one way
 
 
-def tables(results: Results) -> Iterator[RenderableType]:
+def tables(results: Results) -> Iterator[TextTable | str]:
     """A row for each way, one for each of its devices, and how to read them."""
-    yield Text(results.title, "bold")
+    yield results.title
     one = results[ONE]
-    yield filled(COLUMNS, [_cells(way, one) for way in results.ways], left=COLUMNS[:1])
-    yield ""
+    yield TextTable(COLUMNS, [_cells(way, one) for way in results.ways], left=COLUMNS[:1])
     rows = [row for way in results.ways for row in _device_rows(way)]
-    yield filled(DEVICES, rows, left=(DEVICES[0], DEVICES[2]))
+    left = (DEVICES[0], DEVICES[2])
+    yield TextTable(DEVICES, rows, left, "what each device has, and sends in a step")
     asked = results.question
     yield (
         f"times are medians of {asked.steps} steps, of the slowest device; bytes and messages are "
@@ -114,78 +108,95 @@ def to_dict(results: Results) -> dict[str, Any]:
     }
 
 
-def figure(results: Results) -> Figure:
+def chart(results: Results) -> Chart:
     """Time and bytes of every way beside each other; below, a step of the pipeline."""
-    asked = results.question
-    ways, rows = results.ways, 2 if results.timeline else 1
-    top, below = 1.0 + 0.2 * len(ways) * (1 + asked.devices), 1.0 + 0.4 * asked.devices
-    made = new_figure(11, 0.5 + top + (rows - 1) * (0.2 + below), results.title)
-    grid = made.add_gridspec(rows, 3, height_ratios=[top, below][:rows])
-    time, sent, held = (made.add_subplot(grid[0, column]) for column in range(3))
-    draw_times(time, ways)
-    draw_bytes(sent, ways, "sent by each device in a step", lambda device: device.sent)
-    itemsize = 8 if asked.precision == "float64" else 4
+    ways, itemsize = results.ways, 8 if results.question.precision == "float64" else 4
 
-    def held_by(device: DeviceFacts) -> int:
+    def held(device: DeviceFacts) -> int:
         return device.activations + itemsize * device.parameters
 
-    draw_bytes(held, ways, "weights and activations held", held_by)
-    for axes in (sent, held):
-        axes.set_yticklabels([])
+    panels = [
+        times_panel(ways),
+        bytes_panel(ways, "sent by each device in a step", lambda device: device.sent),
+        bytes_panel(ways, "weights and activations held", held),
+    ]
     if results.timeline:
-        draw_timeline(made.add_subplot(grid[1, :]), results.timeline)
-    return made
+        panels.append(timeline_panel(results.timeline))
+    where = f"torch, a process of one thread for each device · seed {results.question.seed}"
+    note = f"data: {results.origin.name} · {where} · {machine_words(machine_facts())}"
+    return Chart(results.title, tuple(panels), note, columns=3)
 
 
-def draw_times(axes: Axes, ways: Sequence[WayFacts]) -> None:
+def times_panel(ways: Sequence[WayFacts]) -> Panel:
     """Medians as bars, the middle half of the times as a line."""
-    style(axes, "time of a step", "milliseconds", "")
+    bars = []
     for place, way in enumerate(ways):
         low, high = (1e3 * bound for bound in way.spread)
-        axes.barh(place, 1e3 * way.median, height=HEIGHT, color=COLOURS[way.way])
-        axes.plot([low, high], [place, place], color=INK, linewidth=1.4)
-    _finish(axes, ways)
+        look = {"height": HEIGHT, "colour": COLOURS[way.way]}
+        bars.append(Bar(place, 1e3 * way.median, low=low, high=high, **look))  # type: ignore[arg-type]
+    return _panel("time of a step", "milliseconds", ways, bars)
 
 
-def draw_bytes(
-    axes: Axes, ways: Sequence[WayFacts], title: str, count: Callable[[DeviceFacts], int]
-) -> None:
+def bytes_panel(ways: Sequence[WayFacts], title: str, count: Callable[[DeviceFacts], int]) -> Panel:
     """A bar for each device, in MB."""
-    style(axes, title, "MB", "")
+    bars = []
     for place, way in enumerate(ways):
         each = HEIGHT / len(way.devices)
         for rank, device in enumerate(way.devices):
             at = place - HEIGHT / 2 + (rank + 0.5) * each
-            axes.barh(at, count(device) / 1e6, height=0.86 * each, color=COLOURS[way.way])
-    _finish(axes, ways)
+            look = {"height": 0.86 * each, "colour": COLOURS[way.way]}
+            bars.append(Bar(at, count(device) / 1e6, **look))  # type: ignore[arg-type]
+    return _panel(title, "MB", ways, bars)
 
 
-def draw_timeline(axes: Axes, timeline: Sequence[Work]) -> None:
+def _panel(title: str, unit: str, ways: Sequence[WayFacts], bars: Sequence[Bar]) -> Panel:
+    return Panel(title, unit, "", bars=tuple(bars), rows=tuple(way.way for way in ways))
+
+
+def timeline_panel(timeline: Sequence[Work]) -> Panel:
     """When each device worked on which micro-batch; white is the time in which it was idle."""
-    style(axes, "by layers: one step of the pipeline", "milliseconds since the step began", "")
-    axes.grid(False, axis="y")
-    for work in timeline:
-        colour = FORWARD if work.direction == "forward" else BACKWARD
-        begin, width = 1e3 * work.begin, 1e3 * (work.end - work.begin)
-        axes.barh(work.rank, width, left=begin, height=HEIGHT, color=colour, edgecolor=PAPER)
-        label = f"{work.direction[0].upper()}{work.micro_batch}"
-        axes.text(
-            begin + width / 2, work.rank, label, ha="center", va="center", color=PAPER,
-            fontsize=FONT - 2, clip_on=True,
-        )  # fmt: skip
-    ranks = sorted({work.rank for work in timeline})
-    axes.set_yticks(ranks, [f"device {rank}" for rank in ranks])
-    axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)
-    axes.invert_yaxis()
-    axes.set_xlim(left=0)
+    bars = tuple(
+        Bar(
+            work.rank,
+            end=1e3 * work.end,
+            begin=1e3 * work.begin,
+            height=HEIGHT,
+            colour=FORWARD if work.direction == "forward" else BACKWARD,
+            text=f"{work.direction[0].upper()}{work.micro_batch}",
+        )
+        for work in timeline
+    )
+    rows = tuple(f"device {rank}" for rank in sorted({work.rank for work in timeline}))
+    title = "by layers: one step of the pipeline (F forward, B backward)"
+    unit = "milliseconds since the step began"
+    return Panel(title, unit, "", bars=bars, rows=rows, wide=True)
 
 
-def _finish(axes: Axes, ways: Sequence[WayFacts]) -> None:
-    axes.grid(False, axis="y")
-    axes.set_yticks(range(len(ways)), [way.way for way in ways])
-    axes.tick_params(axis="y", colors=MUTED, labelsize=FONT - 1)
-    axes.set_ylim(len(ways) - 0.5, -0.5)
-    axes.set_xlim(left=0)
+LOOK_AT = """
+Column "gradient off": all three ways compute the gradient of one device, up to rounding. They
+differ in what they move and in how long devices wait.
 
+By data, a device sends its gradient, whatever the batch; within the layers and by layers it sends
+activations, which grow with the batch. Try --batch-size 64 and 1024 and compare the bytes.
 
-EXPERIMENT = Experiment("ways-to-split", __doc__, Question, run, tables, to_dict, figure)
+Within the layers messages are many, and each must be waited for; the column "idle" shows it. By
+layers, the white gaps in the timeline are the pipeline filling and emptying; more micro-batches
+make them smaller, up to the point where the stages themselves are uneven.
+"""
+
+EXPERIMENT = Experiment(
+    "ways-to-split",
+    __doc__,
+    Question,
+    run,
+    tables,
+    to_dict,
+    chart,
+    look_at=LOOK_AT,
+    to_change=(
+        "lockstep experiment ways-to-split --batch-size 1024",
+        "lockstep experiment ways-to-split --micro-batches 16 --ways layers",
+        "lockstep experiment ways-to-split --pooling avg --precision float64",
+    ),
+    quick={"steps": 4, "batch_size": 64},
+)
