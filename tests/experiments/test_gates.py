@@ -63,6 +63,7 @@ def test_the_figure_has_a_curve_for_each_model_and_distance(quick: Answer) -> No
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_a_gru_remembers_further_than_an_rnn_with_three_seeds(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     work = Work(tmp_path, changes={"framework": "torch"}, num_seeds=3)

@@ -127,6 +127,7 @@ def _first() -> list[Planned]:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
 def test_every_variance_is_within_a_tenth_of_the_posterior(tmp_path: Path) -> None:
     pytest.importorskip("jax")
     found = get("langevin").run(None, Work(tmp_path, changes={"framework": "jax"}, num_seeds=3))

@@ -85,7 +85,18 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-TODO
+Against epochs the two curves lie on each other for most of the way: the framework's layer is the
+same model but for one detail (its reset gate acts after the product). Against time they part by
+what a step costs; the table has the tokens per second of each.
+
+The perplexity says among how many equally likely symbols the model still hesitates. It starts
+below 28, the number of symbols, falls to about 8 in the first 150 epochs, then faster and faster,
+and ends near 1. In the text that is the way from one letter repeated, over "the the the", to whole
+phrases of the book.
+
+A perplexity near 1 means that the model knows these 10,000 characters by heart, not that it would
+do as well on another page. Towards the end the loss jumps now and then at the rate 1; in the last
+twentieth the rate is a tenth, and the jumps are gone.
 """
 
 EXPERIMENT = of_runs(
