@@ -51,7 +51,7 @@ def schedules(epochs: int) -> dict[str, Schedule]:
         CONSTANT: constant(0.3),
         "square root": square_root(0.1),
         "factor": factor(0.5, factor=0.9, floor=0.01),
-        "multi-factor": multi_factor(0.5, milestones=milestones, factor=0.5),
+        "multi-factor": multi_factor(0.5, milestones=tuple(milestones), factor=0.5),
         "cosine": cosine(0.3, final=0.01, steps=stretched(20)),
         WARMED: cosine(0.3, final=0.01, steps=stretched(15)).warmup(stretched(5)),
     }
