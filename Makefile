@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: run test test-frameworks test-slow bench environments clean
+.PHONY: run test test-frameworks test-slow bench environments experiment-docs clean
 .DELETE_ON_ERROR:
 
 run: $(STAMP)
@@ -32,6 +32,16 @@ environments: $(STAMP)
 	$(BIN)/lockstep env create mindspore & \
 	$(BIN)/lockstep env create tensorflow paddle mxnet; others=$$?; \
 	wait $$! && exit $$others
+
+# every experiment in full, and its answer in docs/experiments/; what build/ has is not run again
+experiment-docs: $(STAMP)
+	$(BIN)/lockstep experiment all --out build/experiments
+	for folder in build/experiments/*/; do \
+	  name=$$(basename $$folder); \
+	  sed -e "s|(figure.svg)|($$name.svg)|" -e "s| --out [^ ]*||" $$folder/answer.md \
+	    > docs/experiments/$$name.md; \
+	  cp $$folder/figure.svg docs/experiments/$$name.svg; \
+	done
 
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks

@@ -120,7 +120,8 @@ def test_threads_are_those_of_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_horovod(lockstep: Command) -> None:
     done = lockstep("scale", "horovod")
     assert done.code == 0
-    lines = [line for line in done.out.splitlines() if line.startswith("vgg-16")]
+    rows = [line for line in done.out.splitlines() if " servers, " in line]
+    lines = [line for line in rows if line.startswith("vgg-16")]
     assert [line.split()[1] for line in lines] == ["16", "64", "512"]
     assert "68.0 %" in lines[-1]
     found = lockstep("scale", "horovod", "--json").json

@@ -16,6 +16,7 @@ from lockstep.experiments.runs import Work
 from lockstep.frameworks import registry
 from lockstep.recipes import airfoil_linear
 from lockstep.report.charts import framework_colour
+from lockstep.report.comparison_charts import LEAST
 from lockstep.report.tables import TextTable
 
 OTHERS = tuple(name for name in ("numpy", "torch") if registry.is_installed(name))
@@ -52,20 +53,22 @@ def test_they_compute_the_same_numbers(found: Comparison) -> None:
 
 def test_the_chart_shows_deviation_time_and_speed(found: Comparison) -> None:
     deviations, by_time, speed = frameworks.chart(found).panels
-    assert [series.label for series in deviations.series] == list(OTHERS)
-    for series, row in zip(deviations.series, found.others, strict=True):
-        so_far = np.maximum(np.maximum.accumulate(row.curve.deviation), frameworks.LEAST)
+    lines = [series for series in deviations.series if series.line]
+    assert [series.label for series in lines] == list(OTHERS)
+    for series, row in zip(lines, found.others, strict=True):
+        so_far = np.maximum(np.maximum.accumulate(row.curve.deviation), LEAST)
         np.testing.assert_array_equal(series.y, so_far)
         assert series.colour == framework_colour(row.framework)
     assert [guide.value for guide in deviations.guides] == [found.tolerances["loss"]]
-    assert deviations.y_log
-    assert by_time.x_log
-    assert [series.label for series in by_time.series] == [row.label for row in found.rows]
-    for series, row in zip(by_time.series, found.rows, strict=True):
+    curves = [series for series in by_time.series if series.line]
+    assert [series.label for series in curves] == [row.label for row in found.rows]
+    for series, row in zip(curves, found.rows, strict=True):
         np.testing.assert_allclose(series.x[-1], row.curve.seconds[-1])
+    assert by_time.x_log
     rates = [row.rate for row in found.rows]
     expected = [(rate.median, rate.low, rate.high) for rate in rates if rate]
     assert [(bar.end, bar.low, bar.high) for bar in speed.bars] == expected
+    assert speed.rows == tuple(row.label for row in found.rows)
 
 
 def test_again_in_the_same_folder(found: Comparison, folder: Path) -> None:

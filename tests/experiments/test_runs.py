@@ -161,6 +161,7 @@ def test_an_experiment_writes_its_answer(tmp_path: Path) -> None:
     assert "| b=100 | completed |" in text
     page = (tmp_path / "out" / "page.html").read_text()
     assert "its quick form" in page
+    assert "<p>Trains both.</p>" in page
     assert "b=100" in page
 
 

@@ -9,6 +9,7 @@ import pytest
 import lockstep as ls
 from lockstep.cli import main
 from lockstep.errors import InputError
+from lockstep.experiments.outcome import ask
 from lockstep.experiments.runs import Work
 from lockstep.experiments.scaled_batch import (
     EXPERIMENT,
@@ -123,7 +124,23 @@ def test_the_command(
     assert "devices = 'two': is not a whole number" in capsys.readouterr().err
 
 
-def test_the_default_is_a_lenet_of_minutes() -> None:
-    assert EXPERIMENT.recipe == "fashion-lenet"
-    assert EXPERIMENT.recipe_fields["data.max_examples"] < 60_000
-    assert 4 * EXPERIMENT.recipe_fields["lr"] < 0.3  # the recipe's own rate, which it bears
+def test_the_quick_form_leaves_what_is_varied(tmp_path: Path) -> None:
+    """Its fields are those of the run that is asked about, not of every run of it."""
+    spec = small(framework="numpy")
+    found = ask("scaled-batch", out=tmp_path, quick=True, spec=spec, warmup=0).found
+    assert [run.spec.batch_size for run in found] == [10, 20, 20]
+    assert [run.spec.schedule(0) for run in found] == pytest.approx([0.05, 0.05, 0.1])
+
+
+def test_the_default_is_a_lenet_of_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person asks who names neither a recipe nor a field."""
+    asked: list[Question] = []
+    monkeypatch.setattr(
+        "lockstep.experiments.outcome.carry_out", lambda e, question, *rest: asked.append(question)
+    )
+    ask("scaled-batch", out=tmp_path, framework="numpy")
+    (question,) = asked
+    assert (question.spec.name, question.spec.batch_size) == ("fashion-lenet", 64)
+    assert question.spec.data.max_examples == 15_000
+    largest = max(case.spec.schedule(5) for case in question.cases())
+    assert largest == pytest.approx(4 * 0.05)  # below the recipe's own 0.3, which LeNet bears

@@ -20,6 +20,7 @@ from lockstep.errors import LockstepError
 FILES = (  # in the order of their commands in the help
     "train",
     "compare",
+    "sweep",
     "runs",
     "report",
     "generate",

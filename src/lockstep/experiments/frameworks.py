@@ -11,25 +11,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
-from pathlib import Path
-
-import numpy as np
 
 from lockstep.comparison import Comparison, Row, compare
 from lockstep.experiments import Experiment, Progress, option
 from lockstep.experiments.runs import Work
 from lockstep.frameworks import environments, registry
-from lockstep.report.charts import Bar, Chart, Guide, Panel, Series, framework_colour, thinned
+from lockstep.report.charts import Bar, Chart, Panel, framework_colour
+from lockstep.report.comparison_charts import deviation_panel, hue, note, time_panel
 from lockstep.report.comparison_tables import first_beyond
-from lockstep.report.curves import LoggedRun, note, panel, read_run
 from lockstep.report.quantities import deviation, duration, parse_list, rate
 from lockstep.report.tables import TextTable
 from lockstep.spec import RunSpec
-from lockstep.training.directory import RunDirectory
 from lockstep.training.events import Event, RunStarted, StepsCompleted
 
 USABLE = "usable"
-LEAST = 1e-17  # where a deviation of nothing is drawn: below any that rounding makes
 COLUMNS = (
     "framework", "largest deviation", "first difference", "steps/s", "middle half", "compile",
     "ran as",
@@ -119,53 +114,27 @@ def _cells(row: Row) -> list[str]:
 def chart(found: Comparison) -> Chart:
     """Deviation from the oracle, loss against time, and the speed of each framework."""
     trained = [row for row in found.rows if row.rate]
-    runs = [read_run(RunDirectory(Path(row.directory)), row.label) for row in trained]
-    colours = {row.label: _colour(row) for row in trained}
-
-    def colour(run: LoggedRun) -> str:
-        return colours[run.label]
-
-    title = "loss against time (compilation apart)"
-    looks = {"colour": colour}
-    by_time = panel(runs, "loss", "seconds", title=title, x_log=True, looks=looks)
-    panels = (deviation_panel(found), by_time, speed_panel(trained))
-    name = f"{found.spec.name}, {found.spec.precision}: {len(trained)} rows"
-    return Chart(name, panels, note(runs) if runs else "")
-
-
-def deviation_panel(found: Comparison) -> Panel:
-    """The largest relative deviation of the loss so far, of every framework, and the tolerance."""
-    limit = found.tolerances["loss"]
-    series = []
-    for row in found.others:
-        if len(row.curve.deviation):
-            values = np.clip(np.nan_to_num(row.curve.deviation, posinf=1.0), LEAST, 1e6)
-            x, y = thinned(np.arange(len(values)), np.maximum.accumulate(values))
-            series.append(Series(row.label, x, y, _colour(row)))
-    unit = f"largest so far, relative (0 drawn at {LEAST:g})"
-    return Panel(
-        "deviation of the loss from the oracle",
-        "step",
-        unit,
-        tuple(series),
-        guides=(Guide(limit, f"tolerance {limit:g}"),),
-        y_log=True,
-    )
+    names = ", ".join(dict.fromkeys(row.framework for row in trained))
+    title = f"{found.spec.name}, {found.spec.precision}: the same run in {names}"
+    panels = (deviation_panel(found), time_panel(found), speed_panel(trained))
+    return Chart(title, panels, note(found))
 
 
 def speed_panel(rows: Sequence[Row]) -> Panel:
     """Steps per second of every row that made some."""
     bars = tuple(
-        Bar(place, row.rate.median, colour=_colour(row), low=row.rate.low, high=row.rate.high)
+        Bar(
+            place,
+            row.rate.median,
+            colour=framework_colour(hue(row)),
+            low=row.rate.low,
+            high=row.rate.high,
+        )
         for place, row in enumerate(rows)
         if row.rate
     )
     names = tuple(row.label for row in rows)
     return Panel("speed (compilation apart)", "steps/s", "", bars=bars, rows=names, wide=True)
-
-
-def _colour(row: Row) -> str:
-    return framework_colour("oracle" if row.oracle else row.framework)
 
 
 LOOK_AT = """

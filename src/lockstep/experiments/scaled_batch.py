@@ -18,7 +18,7 @@ from lockstep.errors import InputError
 from lockstep.experiments import option
 from lockstep.experiments.runs import Planned, Runs, of_runs
 from lockstep.report.charts import SERIES, Chart
-from lockstep.report.curves import LoggedRun, curve, panel
+from lockstep.report.curves import LoggedRun, panel
 from lockstep.report.quantities import (
     duration,
     lr,
@@ -136,8 +136,9 @@ def to_dict(found: Runs) -> dict[str, Any]:
     for run, facts in zip(found, found.to_dict(), strict=True):
         own = {"devices": run.spec.devices, "rule": rule_of(run), "batch_size": run.spec.batch_size}
         own |= {"lr": base_rate(run.spec.schedule), "num_steps": len(run.history)}
-        own["seconds"] = tuple(curve(run, name, "seconds")[0].tolist())
-        own["values"] = tuple(event.metrics[name] for event in run.history.epochs)
+        met = [event for event in run.history.epochs if name in event.metrics]
+        own |= {"seconds": tuple(event.seconds for event in met)}
+        own |= {"values": tuple(event.metrics[name] for event in met)}
         values.append({**facts, **own})
     return {"metric": name, "runs": values}
 
@@ -163,14 +164,18 @@ def _small(found: Runs) -> int:
 
 
 LOOK_AT = """
-Look at the curves against epochs first. With the rate kept, four times the batch makes a quarter of
-the updates, each no larger than before, and is far behind. A larger rate makes up for it: the
-linear rule most of all, as long as the rate is not so large that training becomes unstable at the
-beginning. With warm-up the first epochs keep the old rate, when the weights still change fastest.
+Look at the curves against epochs first. With the rate kept, k times the batch makes k times fewer
+updates, each no larger than before, and falls behind. A larger rate makes up for it: the square
+root for a part, the linear rule for most. With warm-up the first epochs keep a rate near the old
+one, and are behind in them: it is meant for rates that are too large at the very beginning, when
+the weights change fastest, and costs a little where they are not.
+
+There is a limit: at some k the scaled rate is more than the model bears, with or without warm-up,
+and accuracy falls to that of guessing. Try --lr 0.3, the recipe's own.
 
 Against time the picture depends on the machine: k devices save time only where there are k cores,
-or cards, to compute on. On fewer they take turns, and the accuracy of the rules is what there is to
-see.
+or cards, to compute on. On fewer they take turns; a larger batch then helps only in that fewer
+steps have fewer fixed costs.
 """
 
 EXPERIMENT = of_runs(

@@ -37,10 +37,8 @@ def experiment_page(told: Told, parts: Iterable[TextTable | str], chart: Chart |
         told.question,
         page.heading(told.question, about),
         page.section("Answer", drawn, *(text_part(part) for part in parts)),
-        page.section(
-            "What to look at", *(f"<p>{escape(p)}</p>" for p in _paragraphs(told.look_at))
-        ),
-        page.section("How it was found", f"<p>{escape(told.how)}</p>" if told.how else ""),
+        page.section("What to look at", *_paragraphs(told.look_at)),
+        page.section("How it was found", *_paragraphs(told.how)),
         page.section("How to change it", f"<pre>{escape(commands)}</pre>" if commands else ""),
         page.section("Settings", page.facts(list(told.settings.items()))),
         page.section("Machine", page.machine(told.machine) if told.machine else ""),

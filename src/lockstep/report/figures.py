@@ -28,7 +28,6 @@ from lockstep.report.charts import (
     Panel,
     Series,
     css_colour,
-    is_wide,
     panel_rows,
     series_colours,
 )
@@ -42,6 +41,7 @@ FORMATS = (".png", ".svg")
 PANEL_WIDTH = 5.2  # inches
 PANEL_HEIGHT = 3.5
 ROW_HEIGHT = 0.32  # of a row of bars
+NOTE_HEIGHT = 0.3  # of the line below a figure
 LINES = {"solid": "-", "dashed": (0, (5, 3)), "dotted": (0, (1.5, 2)), "dashdot": (0, (6, 2, 1, 2))}
 MARKS = {"": "", "circle": "o", "square": "s", "triangle": "^", "diamond": "D", "cross": "x"}
 
@@ -78,10 +78,13 @@ def draw(chart: Chart) -> Figure:
             last = j == len(row) - 1  # a row that is not full is filled by its last panel
             place = grid[i, j:] if last else grid[i, j]
             draw_panel(figure.add_subplot(place), panel, colours)
-    _add_legends(figure)
-    if chart.note:
-        # below everything: constrained layout leaves room for a figure's own x label
-        figure.supxlabel(_plain(chart.note), fontsize=FONT - 2, color=MUTED, x=0.01, ha="left")
+    if chart.note:  # below everything, the legend too
+        room = NOTE_HEIGHT / figure.get_figheight()
+        engine: Any = figure.get_layout_engine()
+        engine.set(rect=(0, room, 1, 1 - room))
+        looks: dict[str, Any] = {"fontsize": FONT - 2, "color": MUTED, "ha": "left", "va": "center"}
+        figure.text(0.01, room / 2, _plain(chart.note), **looks)
+    _add_legends(figure, chart)
     return figure
 
 
@@ -118,7 +121,8 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
-        axes.set_ylim(bottom=0)
+        top = axes.get_ylim()[1]
+        axes.set_ylim(0, top * 1.03)  # with room for what lies at the top
 
 
 def _draw_series(axes: Axes, series: Series, colour: str) -> None:
@@ -183,17 +187,20 @@ def _draw_heat(axes: Axes, heat: Heat) -> None:
         axes.plot([column], [row], "o", ms=9, mfc="none", mec="#d55e00", mew=2)
 
 
-def _add_legends(figure: Figure) -> None:
-    """One legend below several panels; inside the only one otherwise."""
+def _add_legends(figure: Figure, chart: Chart) -> None:
+    """One legend below several panels, or below bars, and above the note; inside the only panel
+    otherwise."""
     found = [axes.get_legend_handles_labels() for axes in figure.axes]
     named = {name: line for lines, names in found for line, name in zip(lines, names, strict=True)}
     if not named:
         return
-    if len(figure.axes) == 1:
+    if len(figure.axes) == 1 and not chart.panels[0].rows:
         legend(figure.axes[0])
         return
     columns = max(1, min(len(named), int(110 / (6 + max(map(len, named))))))
     looks = {"frameon": False, "fontsize": FONT - 1, "labelcolor": INK, "ncols": columns}
+    if chart.note:
+        looks["borderaxespad"] = 72 * NOTE_HEIGHT / (FONT - 1)  # from the figure's lower edge
     figure.legend(list(named.values()), list(named), loc="outside lower center", **looks)
 
 
@@ -216,12 +223,6 @@ def legend(axes: Axes, **options: Any) -> None:
     """Names of the curves, without a frame, where they hide least."""
     options = {"loc": "best", "frameon": False, "fontsize": FONT - 1, "labelcolor": INK} | options
     axes.legend(**options)
-
-
-def log_if_wide(axes: Axes, values: np.ndarray) -> None:
-    """A logarithmic scale where positive values span more than a factor of thirty."""
-    if is_wide(values):
-        axes.set_yscale("log")
 
 
 def _plain(text: str) -> str:
