@@ -132,8 +132,8 @@ def test_show_against_another_draws_both(lockstep: Command) -> None:
     drawn = Path("both.svg").read_text()
     for words in (
         "one against two",
-        "one (mean of",
-        "two: train loss (whole set)",
+        "loss, running mean",
+        "train loss (whole set)",
         "learning rate",
     ):
         assert words in drawn

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,7 +62,10 @@ def runs_chart(runs: Sequence[LoggedRun], x: str = "step", title: str = "") -> C
         return DASHES[labels.index(run.label) // len(SERIES) % len(DASHES)]
 
     looks = {"dash": dash}
-    panels = [panel(runs, "loss", x, wide=True, looks=looks)]
+    loss = panel(runs, "loss", x, wide=True, looks=looks)
+    if any(smoothing_window(run.history[:, "loss"]) > 1 for run in runs):
+        loss = replace(loss, y="loss, running mean")
+    panels = [loss]
     panels += [panel(runs, name, x, looks={**looks, "marker": _marker}) for name in kept]
     rates = {**looks, "steps": True, "smooth": False}
     panels.append(panel(runs, "lr", x, looks=rates, y_zero=True, y_log=False))
