@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import pytest
@@ -19,13 +20,13 @@ POSITIVE = st.floats(1e-6, 1e6, allow_nan=False)
 def test_spaced_values_have_their_ends_and_equal_distances(
     start: float, stop: float, count: int, how: str
 ) -> None:
-    if start == stop or not 1.001 < max(start, stop) / min(start, stop):
+    if start == stop or max(start, stop) / min(start, stop) < 1.001:
         return
     values = parse_grid([f"lr={start!r}:{stop!r}:{how}{count}"]).axes["lr"]
     assert len(values) == count
     assert (values[0], values[-1]) == (start, stop)
     scale = values if how == "lin" else [math.log(value) for value in values]
-    steps = [b - a for a, b in zip(scale, scale[1:], strict=False)]
+    steps = [b - a for a, b in itertools.pairwise(scale)]
     expected = (scale[-1] - scale[0]) / (count - 1)
     # 12 digits are kept of each value, so a difference has as many fewer as it is smaller
     assert steps == pytest.approx([expected] * (count - 1), rel=1e-6, abs=1e-11)

@@ -103,7 +103,7 @@ def test_a_folder_of_something_else_is_refused(tmp_path: Path) -> None:
     ls.sweep(run, lr=[0.01], out=tmp_path / "s")
     with pytest.raises(LockstepError, match=r"another sweep \(seed: 0 there, 5 here\)"):
         ls.sweep(run.with_fields({"seed": 5}), lr=[0.01], out=tmp_path / "s")
-    with pytest.raises(LockstepError, match="grid lr: 0.01 there, 0.01,0.02 here"):
+    with pytest.raises(LockstepError, match=r"grid lr: 0\.01 there, 0\.01,0\.02 here"):
         ls.sweep(run, lr=[0.01, 0.02], out=tmp_path / "s")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "letter.txt").write_text("x")
