@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 
 from benchmarks.busy_machine import time_on_busy_machine
 from benchmarks.long_run import time_long_run
+from benchmarks.many_settings import time_together
 from benchmarks.memory import peak_memory
 from benchmarks.rounds import Timing, time_in_turn
 from benchmarks.startup import time_startup
@@ -178,6 +179,19 @@ def log(rounds: int) -> list[Row]:
     ]  # fmt: skip
 
 
+def sweep(rounds: int) -> list[Row]:
+    rows = []
+    for name, what, bound in (
+        ("airfoil", "64 rates on airfoil, b=10, 2 epochs", 10.0),
+        ("gru", "16 rates on a GRU of 64 units, 3 epochs", 2.0),
+    ):
+        alone, together = time_together(name, rounds)
+        detail = f"{alone * 1e3:.3g} ms / {together * 1e3:.3g} ms"
+        claim = f"{what}: together against one after another, jax"
+        rows.append(Row(claim, alone / together, "times", bound, True, detail))
+    return rows
+
+
 BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
@@ -188,6 +202,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
     "memory": memory,
     "beside": beside,
     "log": log,
+    "sweep": sweep,
 }
 
 

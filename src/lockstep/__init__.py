@@ -24,6 +24,7 @@ _HOMES = {
     "own": "lockstep.task",
     "resume": "lockstep.training.train",
     "scale_batch": "lockstep.spec",
+    "sweep": "lockstep.sweeps.sweep",
     "train": "lockstep.training.train",
     **dict.fromkeys(
         (
@@ -32,6 +33,7 @@ _HOMES = {
             "cosine_restarts",
             "exponential",
             "factor",
+            "inverse_power",
             "inverse_time",
             "join",
             "linear",
@@ -60,6 +62,7 @@ if TYPE_CHECKING:
     from lockstep.schedules import cosine_restarts as cosine_restarts
     from lockstep.schedules import exponential as exponential
     from lockstep.schedules import factor as factor
+    from lockstep.schedules import inverse_power as inverse_power
     from lockstep.schedules import inverse_time as inverse_time
     from lockstep.schedules import join as join
     from lockstep.schedules import linear as linear
@@ -72,6 +75,7 @@ if TYPE_CHECKING:
     from lockstep.spec import RunSpec as RunSpec
     from lockstep.spec import diff as diff
     from lockstep.spec import scale_batch as scale_batch
+    from lockstep.sweeps.sweep import sweep as sweep
     from lockstep.task import own as own
     from lockstep.training.train import resume as resume
     from lockstep.training.train import train as train

@@ -93,6 +93,12 @@ def test_a_batch_that_is_larger_than_the_data_is_refused() -> None:
         ls.train(spec(batch_size=64))
 
 
+def test_it_is_always_generated() -> None:
+    assert spec(**{"data.source": "generated"}) == spec()
+    with pytest.raises(InputError, match=r"data\.source = 'real'"):
+        spec(**{"data.source": "real"})
+
+
 def test_it_is_no_text_to_continue() -> None:
     with pytest.raises(InputError, match="is not of a language model"):
         ls.train(spec(max_steps=1)).generate("a", 3)

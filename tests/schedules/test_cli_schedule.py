@@ -154,7 +154,10 @@ def test_bad_requests_are_refused_with_a_remedy(words: list[str], message: str) 
     assert message in str(caught.value)
 
 
-def test_every_example_can_be_shown(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_example_can_be_shown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "250")  # a column for each of them
     examples = [cls.example for kind, cls in KINDS.items() if kind != "plateau"]
     assert run(*examples, "--no-plot") == 0
     rows = table(capsys.readouterr().out)

@@ -20,6 +20,7 @@ from lockstep.schedules import (
     exponential,
     factor,
     format_schedule,
+    inverse_power,
     inverse_time,
     join,
     linear,
@@ -79,6 +80,7 @@ CASES: list[tuple[Schedule, Callable[[int], float]]] = [
         exponential(0.3, decay=0.5, steps=T, staircase=True),
         lambda t: 0.3 if t < T else 0.15,
     ),
+    (inverse_power(0.3, exponent=0.25), lambda t: 0.3 / math.sqrt(math.sqrt(t + 1))),
     (inverse_time(0.3, decay=0.5, steps=4), lambda t: 0.3 * 8 / (8 + t)),
     (
         inverse_time(0.3, decay=0.5, steps=T, staircase=True),

@@ -25,7 +25,7 @@ from lockstep.schedules import (
 )
 from lockstep.schedules.combine import Join, Warmup
 from lockstep.schedules.cycles import CosineRestarts, OneCycle, Triangular
-from lockstep.schedules.decays import Exponential, Factor, InverseTime, SquareRoot
+from lockstep.schedules.decays import Exponential, Factor, InversePower, InverseTime, SquareRoot
 from lockstep.schedules.finite import Constant, Cosine, Linear, MultiFactor, Polynomial
 
 calm = settings(deadline=None)  # a shared machine pauses
@@ -54,6 +54,7 @@ leaves: st.SearchStrategy[Schedule] = st.one_of(
         peak_factor=fractions,
     ),
     st.builds(Exponential, rates, decay=fractions, steps=lengths, staircase=st.booleans()),
+    st.builds(InversePower, rates, exponent=st.floats(0.1, 5)),
     st.builds(InverseTime, rates, decay=fractions, steps=lengths, staircase=st.booleans()),
     st.builds(
         OneCycle,

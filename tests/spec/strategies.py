@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from lockstep.schedules import KINDS, constant, parse_schedule
 from lockstep.schedules.combine import Warmup
-from lockstep.spec import RunSpec
+from lockstep.spec import Recall, RunSpec
 from lockstep.spec.parts import (
     DATA,
     GATES,
@@ -47,7 +47,15 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "weights": texts,
     "reference": texts,
     **dict.fromkeys(
-        ("max_examples", "window", "max_tokens", "num_hiddens", "num_symbols", "num_sequences"),
+        (
+            "max_examples",
+            "copies",
+            "window",
+            "max_tokens",
+            "num_hiddens",
+            "num_symbols",
+            "num_sequences",
+        ),
         sizes,
     ),
     **dict.fromkeys(("momentum", "decay", "beta1", "beta2"), fractions),
@@ -57,7 +65,10 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
 
 def part(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of one kind of data, model or optimizer."""
-    return st.builds(cls, **{item.name: _FIELDS[item.name] for item in fields(cls)})
+    given = {item.name: _FIELDS[item.name] for item in fields(cls)}
+    if cls is Recall:  # it is always generated
+        del given["source"]
+    return st.builds(cls, **given)
 
 
 def any_of(kinds: dict[str, Any]) -> st.SearchStrategy[Any]:

@@ -20,7 +20,9 @@ from lockstep.errors import LockstepError
 FILES = (  # in the order of their commands in the help
     "train",
     "compare",
+    "sweep",
     "runs",
+    "report",
     "generate",
     "convert",
     "recipes",

@@ -1,14 +1,15 @@
 """`lockstep runs`: the runs below a folder. `lockstep show`: what a run was asked, how it went, and
-how it differs from another."""
+how it differs from others."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from lockstep.cli.output import answer, check_figure, write_figure
+from lockstep.cli.report import add_axis_option, find_runs
 from lockstep.cli.run_options import RUN
 from lockstep.errors import InputError, LockstepError
 
@@ -22,7 +23,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--root", default="runs", metavar="DIR", help="the folder (default: runs)")
     parser.set_defaults(handler=_runs)
     show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
-    show.add_argument("run", metavar="RUN", help=RUN)
+    show.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN}; of several, what differs")
     show.add_argument(
         "--against", metavar="RUN", help="what differs from another run; --figure draws both"
     )
@@ -34,6 +35,7 @@ def register(subparsers: Any) -> None:
         const="",
         help="write the curves as PNG or SVG (default: RUN/figures/curves.svg)",
     )
+    add_axis_option(show, default=None)
     show.set_defaults(handler=_show)
     for command in (parser, show):
         command.add_argument("--json", action="store_true", help="print JSON")
@@ -90,23 +92,22 @@ def _outline(directory: RunDirectory, history: History) -> dict[str, Any]:
 def _show(args: argparse.Namespace) -> int:
     from lockstep.report.run_tables import print_run
     from lockstep.training import checkpoints
-    from lockstep.training.directory import find
 
     if args.figure:
         check_figure(args.figure)
-    directory = find(args.run)
+    directory, *others = find_runs(args.runs)
+    if others:
+        return _show_several(args, [directory, *others])
     if args.against:
-        return _show_two(args, directory, find(args.against))
+        return _show_two(args, directory, *find_runs([args.against]))
     history = directory.history()
     history.damage += checkpoints.damaged(directory.checkpoint_folder)
     notes = sys.stderr if args.json else sys.stdout  # JSON is alone on stdout
     found = {**_outline(directory, history), "spec": directory.spec.to_dict()}
     answer(args, found, lambda: print_run(directory, history))
     if args.figure is not None:
-        from lockstep.report.run_figures import run_figure
-
         path = Path(args.figure or directory.path / "figures" / "curves.svg")
-        write_figure(run_figure(history, title=directory.path.name), path, notes)
+        _draw([directory], path, args.x, notes)
     if args.report:
         from lockstep.report.run_page import write_run_page
 
@@ -126,15 +127,44 @@ def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) 
     values = [{"field": name, "one": a, "other": b} for name, a, b in rows]
     answer(args, values, lambda: print_diff(rows))
     if args.figure is not None:
-        from lockstep.report.run_figures import against_figure
-
-        named = {run.path.resolve(): run for run in (one, other)}
-        names = {path.name: run for path, run in named.items()}
-        labels = names if len(names) == len(named) else {str(p): run for p, run in named.items()}
-        histories = {label: run.history() for label, run in labels.items()}
         file = Path(
             args.figure or one.path / "figures" / f"against-{other.path.resolve().name}.svg"
         )
-        drawn = against_figure(histories, " against ".join(labels))
-        write_figure(drawn, file, sys.stderr if args.json else sys.stdout)
+        _draw([one, other], file, args.x or "step", sys.stderr if args.json else sys.stdout)
     return 0
+
+
+def _show_several(args: argparse.Namespace, directories: list[RunDirectory]) -> int:
+    """What differs between several runs, what they came to and, if asked, their curves."""
+    from lockstep.report.run_rows import as_values, print_run_rows, read_runs
+
+    if args.against:
+        problem = "names another run, and several are given already"
+        raise InputError("against", args.against, problem, "Name all of them without --against.")
+    if args.report:
+        problem = "a page in a run's folder is of one run"
+        remedy = "Use `lockstep report RUN... --out FILE`."
+        raise InputError("report", True, problem, remedy)
+    runs = read_runs(directories)
+    answer(args, as_values(runs), lambda: print_run_rows(runs))
+    if args.figure is not None:
+        path = Path(args.figure or directories[0].path / "figures" / "runs.svg")
+        _draw(directories, path, args.x or "step", sys.stderr if args.json else sys.stdout)
+    return 0
+
+
+def _draw(directories: list[RunDirectory], path: Path, x: str | None, notes: TextIO) -> None:
+    """The curves of one run, or of several over each other, in a file."""
+    from lockstep.report.curves import note
+    from lockstep.report.figures import draw
+    from lockstep.report.run_charts import run_chart, runs_chart
+    from lockstep.report.run_rows import read_runs
+
+    runs = read_runs(directories)
+    if len(runs) == 1 and x is None:
+        chart = run_chart(runs[0].history, runs[0].label, said=note(runs))
+    else:
+        labels = [run.label for run in runs]
+        few = " against ".join(labels) if len(labels) <= 2 else f"{len(labels)} runs"
+        chart = runs_chart(runs, x or "step", few)
+    write_figure(draw(chart), path, notes)

@@ -138,7 +138,8 @@ def _load(part: Airfoil, seed: int, progress: Progress | None) -> Loaded:
         examples = load(part.max_examples, dtype="float64")
     else:
         examples = generate(part.max_examples, seed=seed, dtype="float64")
-    return Loaded({"train": {"x": examples.x, "y": examples.y}}, examples.origin)
+    x, y = (np.tile(array, (part.copies, 1)) for array in (examples.x, examples.y))
+    return Loaded({"train": {"x": x, "y": y}}, examples.origin)
 
 
 DATA_SET = DataSet(_load, input_shape=(NUM_FEATURES,), num_outputs=1, loss="squared", source=SOURCE)

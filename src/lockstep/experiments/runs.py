@@ -15,7 +15,7 @@ from typing import Any
 from lockstep import recipes
 from lockstep.errors import InputError
 from lockstep.experiments import Experiment, NoOptions, Progress, no_progress
-from lockstep.frameworks import environments, fastest
+from lockstep.frameworks import environments, fastest, registry
 from lockstep.report.charts import Chart
 from lockstep.report.curves import LoggedRun, note, read_run
 from lockstep.report.quantities import duration, metric, metric_name, number, parse_list
@@ -26,7 +26,8 @@ from lockstep.spec.convert import flatten
 from lockstep.training import resume, train
 from lockstep.training.directory import RunDirectory, holds_run
 from lockstep.training.events import Event, RunStarted, StepsCompleted
-from lockstep.training.train import Callback
+from lockstep.training.in_processes import Launch, processes_needed
+from lockstep.training.train import Callback, Listener
 
 
 class Interrupted(KeyboardInterrupt):
@@ -36,12 +37,14 @@ class Interrupted(KeyboardInterrupt):
 @dataclass(frozen=True)
 class Planned:
     """A run that is to be carried out. `callbacks` steer or watch it; they are called at every
-    multiple of `event_steps` at least."""
+    multiple of `event_steps` at least, and only in this process. `listener(folder)` makes one that
+    hears of the run wherever it is carried out, and may keep files in its folder."""
 
     label: str
     spec: RunSpec
     callbacks: tuple[Callback, ...] = ()
     event_steps: int = 0
+    listener: Callable[[Path], Listener] | None = None
 
 
 @dataclass
@@ -63,9 +66,11 @@ class Work:
         """Carry out what the folder lacks of these runs; all of them, as their folders hold them.
         They are the part of the whole work from share part[0] to part[1]."""
         planned = self.planned(runs)
-        for run in planned:  # a framework that is missing is named before hours are spent on others
+        for run in planned:  # what is missing is named before hours are spent on other runs
             if not _is_over(self._folder(run)):
                 environments.interpreter(run.spec.framework)
+                if run.callbacks:
+                    _refuse_other_process(run.spec)
         costs = [_cost(run.spec) for run in planned]
         done, (begin, end) = 0.0, part
         found = []
@@ -112,6 +117,8 @@ class Work:
     def _carried_out(self, run: Planned, report: Progress) -> LoggedRun:
         folder = self._folder(run)
         listeners = [_follow(run.label, report)]
+        if run.listener is not None:
+            listeners.append(run.listener(folder))
         if not _is_over(folder):
             self.num_carried_out += 1
             how: dict[str, Any] = {"listeners": listeners, "callbacks": run.callbacks}
@@ -136,6 +143,17 @@ def folder_name(run: Planned) -> str:
 def _is_over(folder: Path) -> bool:
     """Whether a folder holds a run that has ended; one that diverged has, too."""
     return holds_run(folder) and RunDirectory(folder).status in ("completed", "diverged")
+
+
+def _refuse_other_process(spec: RunSpec) -> None:
+    """Raise for a run that this process does not carry out: no callback sees it."""
+    if not processes_needed(spec, Launch()):
+        return
+    problem = "trains in another process, and this experiment looks into the run as it trains"
+    remedy = "Choose a framework that is installed here, such as numpy, and one device."
+    if registry.is_installed(spec.framework) and spec.devices > 1:
+        raise InputError("devices", spec.devices, f"{spec.framework} {problem}", remedy)
+    raise InputError("framework", spec.framework, problem, remedy)
 
 
 def _refuse_varied(changes: Mapping[str, Any], specs: Sequence[RunSpec]) -> None:

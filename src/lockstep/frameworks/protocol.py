@@ -71,12 +71,46 @@ class Program(Protocol):
         """Sums over every example of a split, each exactly once. A host sync."""
 
 
+class ManyProgram(Protocol):
+    """S settings of one task trained together: they differ in their schedule, their seed, or both.
+
+    The contract is that of `Program`, with an axis for the settings."""
+
+    notes: tuple[str, ...]
+
+    def load(self, snapshots: Sequence[Snapshot]) -> State:
+        """The canonical arrays of every setting to a state."""
+
+    def prepare(self, state: State, blocks: Sequence[np.ndarray]) -> None:
+        """Compile for row blocks of these shapes."""
+
+    def dump(self, state: State) -> list[Snapshot]:
+        """A state to the canonical arrays of every setting (copies). A host sync."""
+
+    def restart_carry(self, state: State) -> State:
+        """As an epoch begins."""
+
+    def steps(
+        self, state: State, rows: np.ndarray, lrs: np.ndarray, first_step: int
+    ) -> tuple[State, StepLog]:
+        """len(rows) updates of every setting: lrs (n, S) float64, and rows (n, b) where all have
+        the same batches, (n, S, b) where each has its own."""
+
+    def fetch(self, log: StepLog) -> np.ndarray:
+        """The losses, (n, S). A host sync."""
+
+    def evaluate(self, state: State, split: str) -> list[Sums]:
+        """The sums of every setting. A host sync."""
+
+
 def _nothing_to_show(count: int) -> None:
     """For frameworks whose devices are copies of the arrays, or processes."""
 
 
 # (kernels, task, spec) -> the program of a run on `spec.devices` devices
 MakeProgram = Callable[[Any, "Task", "RunSpec"], Program]
+# (kernels, task, spec, number of settings) -> the program of many settings on one device
+MakeManyProgram = Callable[[Any, "Task", "RunSpec", int], ManyProgram]
 
 
 @dataclass(frozen=True)
@@ -95,6 +129,8 @@ class Framework:
       is computed in it. StartedError if the framework has started with fewer.
     - `join(rank)`: joins the other processes, once, and returns what they do together beside the
       program; None where a program cannot run in several processes.
+    - `many_program`: makes the program that trains many settings of our models at once; None where
+      the framework cannot, and settings are trained in processes.
     """
 
     name: str
@@ -107,6 +143,7 @@ class Framework:
     one_device_layers: str = ""
     show_devices: Callable[[int], None] = _nothing_to_show
     join: Callable[[Rank], Collective] | None = None
+    many_program: MakeManyProgram | None = None
 
     def ops(self, precision: str) -> ContractOps:
         """All of Ops, as its contract says: for a person's net."""
@@ -120,6 +157,14 @@ class Framework:
         self.show_devices(spec.devices)
         make = self.module_program if own_layers else self.program
         return make(self.kernels(spec.precision, spec.fused), task, spec)
+
+    def compile_many(self, task: Task, spec: RunSpec, count: int) -> ManyProgram | None:
+        """The program of `count` settings of a run, as `many_program` makes it; None where there is
+        none, or the run needs another: several devices, or layers of the framework's own."""
+        own_layers = task.native is not None or spec.style == "concise"
+        if self.many_program is None or own_layers or spec.devices > 1:
+            return None
+        return self.many_program(self.kernels(spec.precision, spec.fused), task, spec, count)
 
 
 def refuse_several(spec: RunSpec, layers: str) -> None:

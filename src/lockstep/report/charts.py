@@ -10,7 +10,7 @@ figure.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -135,6 +135,21 @@ class Chart:
     panels: tuple[Panel, ...]
     note: str = ""
     columns: int = 2
+
+
+def panel_rows(chart: Chart) -> Iterator[list[Panel]]:
+    """The panels, row by row; a row that is not full is filled by its last panel."""
+    row: list[Panel] = []
+    for panel in chart.panels:
+        if row and (panel.wide or len(row) == chart.columns):
+            yield row
+            row = []
+        row.append(panel)
+        if panel.wide:
+            yield row
+            row = []
+    if row:
+        yield row
 
 
 def framework_colour(framework: str) -> str:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import html
 import io
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +28,7 @@ from lockstep.report.charts import (
     Panel,
     Series,
     css_colour,
+    panel_rows,
     series_colours,
 )
 
@@ -66,7 +66,7 @@ def new_figure(width: float, height: float, title: str = "") -> Figure:
 
 def draw(chart: Chart) -> Figure:
     """The chart as a figure: panels in `chart.columns` columns, one legend for several panels."""
-    rows = list(_rows(chart))
+    rows = list(panel_rows(chart))
     columns = max((len(row) for row in rows), default=1)
     heights = [max(map(_height, row)) for row in rows]
     width = max(8.0, 0.4 + PANEL_WIDTH * min(columns, 2) + 3.8 * max(0, columns - 2))
@@ -86,20 +86,6 @@ def draw(chart: Chart) -> Figure:
         figure.text(0.01, room / 2, _plain(chart.note), **looks)
     _add_legends(figure, chart)
     return figure
-
-
-def _rows(chart: Chart) -> Iterator[list[Panel]]:
-    row: list[Panel] = []
-    for panel in chart.panels:
-        if row and (panel.wide or len(row) == chart.columns):
-            yield row
-            row = []
-        row.append(panel)
-        if panel.wide:
-            yield row
-            row = []
-    if row:
-        yield row
 
 
 def _height(panel: Panel) -> float:

@@ -32,6 +32,7 @@ from lockstep.report.charts import (
     Series,
     css_colour,
     is_wide,
+    panel_rows,
     series_colours,
 )
 from lockstep.report.quantities import number
@@ -42,6 +43,7 @@ FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', sans-ser
 HEIGHT, WIDE_HEIGHT, ROW_HEIGHT = 270, 310, 26  # pixels
 MOST_POINTS = 60_000  # of a chart, for the page's size
 MOST_TEXTS = 64  # cells of a heat map whose values are written into them
+COUNTS = ("step", "epoch")  # axes of whole numbers
 DASHES = {"solid": [], "dashed": [7, 4], "dotted": [2, 3], "dashdot": [8, 3, 2, 3]}
 
 
@@ -70,10 +72,12 @@ def figure_html(chart: Chart, name: str) -> str:
     named = {legend for legend in legends if legend}
     shared = len(named) == 1 and sum(map(bool, legends)) > 1
     thin = max(50, MOST_POINTS // max(1, sum(len(panel.series) for panel in chart.panels)))
-    parts = [
-        _panel_html(panel, f"{name}-{index}", "" if shared else legend, colours, thin)
-        for index, (panel, legend) in enumerate(zip(chart.panels, legends, strict=True))
-    ]
+    lasts = {id(row[-1]): len(row) for row in panel_rows(chart)}
+    parts = []
+    for index, (panel, legend) in enumerate(zip(chart.panels, legends, strict=True)):
+        drawn = _panel_html(panel, f"{name}-{index}", "" if shared else legend, colours, thin)
+        place = f' style="grid-column: {lasts[id(panel)]} / -1"' if id(panel) in lasts else ""
+        parts.append(f'<div class="panel"{place}>\n{drawn}</div>\n')
     title = f"<h3>{html.escape(chart.title)}</h3>\n" if chart.title else ""
     head = title + (named.pop() + "\n" if shared else "")
     columns = min(chart.columns, len(chart.panels))
@@ -89,15 +93,14 @@ def _panel_html(panel: Panel, name: str, legend: str, colours: dict[str, str], t
     plot = _plot(panel, colours, thin)
     # inside a script element only < could end it
     data = json.dumps(json_item(plot, name)).replace("<", "\\u003c")
-    kind = "panel wide-panel" if panel.wide else "panel"
     title = f"<h4>{html.escape(panel.title)}</h4>\n" if panel.title else ""
     said = html.escape(panel.caption or f"{panel.title}: {panel.y} against {panel.x}")
     # as high as its plot will be, so that nothing moves when it is drawn
     return (
-        f'<div class="{kind}">\n{title}{legend}\n'
+        f"{title}{legend}\n"
         f'<div class="plot" id="{name}" role="img" aria-label="{said}" '
         f'style="min-height: {plot.height}px"></div>\n'
-        f'<script type="application/json" data-plot="{name}">{data}</script>\n</div>\n'
+        f'<script type="application/json" data-plot="{name}">{data}</script>\n'
     )
 
 
@@ -269,6 +272,8 @@ def _said(bar: Bar, panel: Panel) -> str:
 
 
 def _set_ranges(plot: Any, panel: Panel) -> None:
+    if panel.x in COUNTS and not panel.x_log:
+        plot.xaxis.ticker.min_interval = 1
     if panel.x_ticks is not None:
         _set_ticks(plot.xaxis, list(panel.x_ticks), list(panel.x_ticks.values()))
         plot.x_range.range_padding = 0.05  # room for marks at both ends

@@ -44,7 +44,7 @@ def learned(directory: RunDirectory, history: History) -> str:
 
 def _computed(directory: RunDirectory, history: History) -> str:
     spec = directory.spec
-    if isinstance(spec.data, OwnData) or not len(history):
+    if isinstance(spec.data, OwnData) or not len(history) or directory.status == "diverged":
         return ""
     source = data_set.of(spec.data).source
     generated = history.facts.get("place") == "generated"
@@ -57,6 +57,8 @@ def _computed(directory: RunDirectory, history: History) -> str:
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if task.vocabulary is not None:
         text = generate(task, found.weights, PREFIX, SYMBOLS)
+        if text.strip() == PREFIX:
+            return f"<p>It continues “{PREFIX}” by spaces only, so far.</p>{notes}"
         return _texts([text], f"“{PREFIX}”, continued by the most likely symbols:") + notes
     return predictions(task, found.weights) + notes
 

@@ -122,7 +122,7 @@ def details(summary: str, text: str) -> str:
 
 def machine(values: Mapping[str, Any]) -> str:
     """Where and with what it ran."""
-    shown = {name: ", ".join(v) if isinstance(v, list) else v for name, v in values.items()}
+    shown = {name: _told(value) for name, value in values.items() if value not in ("", {}, None)}
     return facts([(words(name), value) for name, value in shown.items()])
 
 
@@ -139,6 +139,12 @@ def asked(spec: RunSpec) -> str:
         ("seed", spec.seed),
     ]
     return facts(pairs) + details("all of it, as TOML", spec.to_toml())
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} = {each}" for name, each in value.items())
+    return ", ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _class(kind: str) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from lockstep.report.charts import (
+    DASHES,
     MUTED,
     SERIES,
     Chart,
@@ -54,16 +55,21 @@ def runs_chart(runs: Sequence[LoggedRun], x: str = "step", title: str = "") -> C
         name for run in runs for event in run.history.epochs for name in event.metrics
     )
     kept = [name for name in names if name.endswith(tuple(EPOCH_PANELS))]
-    panels = [panel(runs, "loss", x, title=f"loss against {_axis(x)}", wide=True)]
-    panels += [panel(runs, name, x) for name in kept]
-    panels.append(panel(runs, "lr", x, looks={"steps": True}, y_zero=True, y_log=False))
+    labels = list(dict.fromkeys(run.label for run in runs))
+
+    def dash(run: LoggedRun) -> str:  # tells apart those that share a colour
+        return DASHES[labels.index(run.label) // len(SERIES) % len(DASHES)]
+
+    looks = {"dash": dash}
+    panels = [panel(runs, "loss", x, wide=True, looks=looks)]
+    panels += [panel(runs, name, x, looks={**looks, "marker": _marker}) for name in kept]
+    rates = {**looks, "steps": True, "smooth": False}
+    panels.append(panel(runs, "lr", x, looks=rates, y_zero=True, y_log=False))
     return Chart(title, tuple(p for p in panels if p.series), note(runs))
 
 
-def _axis(x: str) -> str:
-    from lockstep.report.curves import AXES
-
-    return AXES.get(x, x)
+def _marker(run: LoggedRun) -> str:
+    return "circle" if len(run.history.epochs) <= MOST_MARKED else ""
 
 
 def _loss_panel(history: History, colour: str) -> Panel:

@@ -10,7 +10,7 @@ A schedule is made by calling its kind; the classes behind them are in the modul
 from lockstep.schedules.base import Schedule
 from lockstep.schedules.combine import join
 from lockstep.schedules.cycles import cosine_restarts, one_cycle, triangular
-from lockstep.schedules.decays import exponential, factor, inverse_time, square_root
+from lockstep.schedules.decays import exponential, factor, inverse_power, inverse_time, square_root
 from lockstep.schedules.finite import constant, cosine, linear, multi_factor, polynomial
 from lockstep.schedules.notation import (
     KINDS,
@@ -38,6 +38,7 @@ __all__ = [
     "exponential",
     "factor",
     "format_schedule",
+    "inverse_power",
     "inverse_time",
     "join",
     "linear",

@@ -1,5 +1,5 @@
-"""Schedules that fall for ever: square root, factor, exponential and inverse time. Pure formulas;
-nothing here keeps state between calls."""
+"""Schedules that fall for ever: square root and other powers, factor, exponential and inverse time.
+Pure formulas; nothing here keeps state between calls."""
 
 from __future__ import annotations
 
@@ -29,6 +29,28 @@ class SquareRoot(Schedule):
 
     def rate(self, step: int) -> float:
         return self.base * (step + 1) ** -0.5
+
+
+@dataclass(frozen=True)
+class InversePower(Schedule):
+    """Falls with a power of the number of steps: `base * (t + 1)^(-exponent)`. At 1/2 it is
+    `square_root`, at 1 it is `inverse_time` with decay 1; the larger, the faster.
+
+    >>> inverse_power(0.5, exponent=2.0).values(0, 3)
+    [0.5, 0.125, 0.05555555555555555]
+    """
+
+    kind: ClassVar[str] = "inverse_power"
+    formula: ClassVar[str] = "base * (t + 1)^(-exponent)"
+    example: ClassVar[str] = "inverse_power(0.3, exponent=0.25)"
+    settled = None
+    marks = (3, 8, 24, 99)
+    base: Rate
+    _: KW_ONLY
+    exponent: Positive
+
+    def rate(self, step: int) -> float:
+        return self.base * (step + 1) ** -self.exponent
 
 
 @dataclass(frozen=True)
@@ -134,6 +156,7 @@ def _fall(factor: float, steps: int, floor: float = 0.0) -> tuple[int, ...]:
 
 
 square_root = SquareRoot
+inverse_power = InversePower
 factor = Factor
 exponential = Exponential
 inverse_time = InverseTime

@@ -23,7 +23,7 @@ from lockstep.extensions import Registry
 from lockstep.schedules.base import Schedule
 from lockstep.schedules.combine import Join, Warmup
 from lockstep.schedules.cycles import CosineRestarts, OneCycle, Triangular
-from lockstep.schedules.decays import Exponential, Factor, InverseTime, SquareRoot
+from lockstep.schedules.decays import Exponential, Factor, InversePower, InverseTime, SquareRoot
 from lockstep.schedules.finite import Constant, Cosine, Linear, MultiFactor, Polynomial
 from lockstep.schedules.on_plateau import ReduceOnPlateau
 
@@ -54,7 +54,7 @@ def add(cls: _T) -> _T:
 
 _BUILT_IN: tuple[type[Schedule], ...] = (
     Constant, SquareRoot, Factor, MultiFactor, Polynomial, Linear, Cosine, CosineRestarts,
-    Exponential, InverseTime, OneCycle, Triangular, Warmup, Join,
+    Exponential, InversePower, InverseTime, OneCycle, Triangular, Warmup, Join,
 )  # fmt: skip
 for _kind in _BUILT_IN:
     add(_kind)

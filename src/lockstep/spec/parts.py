@@ -78,10 +78,12 @@ class ExampleData(_Data):
 
 @dataclass(frozen=True)
 class Airfoil(ExampleData):
-    """NASA's airfoil self-noise, whitened; a linear regression of 5 features."""
+    """NASA's airfoil self-noise, whitened; a linear regression of 5 features. With `copies`, the
+    data set has each of its `max_examples` so many times."""
 
     kind: ClassVar[str] = "airfoil"
     max_examples: Count = 1500
+    copies: Count = _added(1)
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,7 @@ class Recall(_Data):
     """Generated sequences of `window` symbols: a cue, then distractors; every label is the cue."""
 
     kind: ClassVar[str] = "recall"
+    source: Annotated[str, partial(one_of, known=("generated",))] = "generated"
     num_symbols: Width = 8
     window: Count = 32
     num_sequences: Count = 6400

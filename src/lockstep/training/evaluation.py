@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 
+from lockstep.frameworks.protocol import Sums
+from lockstep.task import Task
 from lockstep.training.events import StepsEvaluated
 from lockstep.training.run_state import Training, keep_last_good
 
 
 def epoch_metrics(run: Training, epoch: int) -> dict[str, float]:
     """train_loss (mean over the epoch's steps), its perplexity for symbols, evaluated splits'."""
-    metrics = {"train_loss": run.sums.loss / run.sums.count} if run.sums.count else {}
-    if run.task.time_first and metrics:
-        metrics["train_perplexity"] = perplexity(metrics["train_loss"])
+    metrics = train_metrics(run.task, run.sums.loss, run.sums.count)
     return metrics | evaluate_splits(run) if _measures(run, epoch) else metrics
+
+
+def train_metrics(task: Task, loss: float, count: float) -> dict[str, float]:
+    """Those of an epoch's steps, from the sum of its losses."""
+    metrics = {"train_loss": loss / count} if count else {}
+    if task.time_first and metrics:
+        metrics["train_perplexity"] = perplexity(metrics["train_loss"])
+    return metrics
 
 
 def _measures(run: Training, epoch: int) -> bool:
@@ -41,13 +49,17 @@ def evaluate_splits(run: Training) -> dict[str, float]:
 
 def evaluate_split(run: Training, split: str) -> dict[str, float]:
     """Loss over every example of a split; perplexity of symbols; accuracy of a classifier."""
-    sums = run.program.evaluate(run.state, split)
+    return split_metrics(run.task, split, run.program.evaluate(run.state, split))
+
+
+def split_metrics(task: Task, split: str, sums: Sums) -> dict[str, float]:
+    """The metrics of a split, from the sums over it."""
     # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
     prefix = "final_train" if split == "train" else split
     metrics = {f"{prefix}_loss": sums.loss / sums.count}
-    if run.task.time_first:
+    if task.time_first:
         metrics[f"{prefix}_perplexity"] = perplexity(sums.loss / sums.count)
-    if run.task.classifies and run.task.vocabulary is None:  # of a text nobody asks how often
+    if task.classifies and task.vocabulary is None:  # of a text nobody asks how often
         metrics[f"{prefix}_accuracy"] = sums.correct / sums.count
     return metrics
 

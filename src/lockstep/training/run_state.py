@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,6 +67,7 @@ class Training:
     divergence: RunDiverged | None = None
     previous_call: Call | None = None
     collective: Collective = field(default_factory=NullCollective)
+    folder: Path | None = None  # where the run is kept
     _pace: float = 8.0
     _saved: float = field(default_factory=time.monotonic)
 

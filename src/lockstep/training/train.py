@@ -342,6 +342,7 @@ def _run(
         sums=EpochSums(*facts.get("sums", (0.0, 0))),
         event_steps=audience.event_steps,
         collective=collective,
+        folder=directory.path if directory else None,
     )
     if run.step < run.num_steps:  # an epoch that an earlier limit cut short continues
         run.epochs_ended = min(run.epochs_ended, run.step // run.steps_per_epoch)

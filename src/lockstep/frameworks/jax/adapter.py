@@ -9,6 +9,7 @@ import jax
 from lockstep.errors import MissingError
 from lockstep.frameworks.fused import fused_notes
 from lockstep.frameworks.jax.devices import join_processes, show_devices
+from lockstep.frameworks.jax.many import ManyJax
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.jax.program import jax_program
 from lockstep.frameworks.protocol import Framework, Program
@@ -55,4 +56,5 @@ framework = Framework(
     module_program=layers_program,
     show_devices=show_devices,
     join=join_processes,
+    many_program=ManyJax,
 )

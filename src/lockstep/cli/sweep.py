@@ -1,0 +1,101 @@
+"""`lockstep sweep`: a run over a grid of settings, many at once."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from lockstep.cli.asked_run import report_framework, spec_from
+from lockstep.cli.output import add_figure_option, answer, check_figure, write_figure
+from lockstep.cli.run_options import add_run_options
+from lockstep.errors import InputError
+
+
+def register(subparsers: Any) -> None:
+    parser = subparsers.add_parser(
+        "sweep",
+        help="train a run over a grid of settings, many at once",
+        description="Trains every combination of the grid's values: in one compiled program where "
+        "the framework can (jax), else in processes. Prints a table, and the command that repeats "
+        "the best setting. The same command continues a sweep that was stopped.",
+        epilog="example: lockstep sweep airfoil-linear --framework jax "
+        "--grid lr=0.01:1:log16 batch_size=10,100",
+    )
+    add_run_options(parser)
+    parser.usage = "%(prog)s RECIPE --grid FIELD=VALUES ... [options]"
+    group = parser.add_argument_group("the sweep")
+    group.add_argument(
+        "--grid",
+        nargs="+",
+        action="extend",
+        default=[],
+        metavar="FIELD=VALUES",
+        help="a field by (dotted) name, or lr, and its values: a,b,c; whole numbers 0:4 (both ends "
+        "included); start:stop:linN or start:stop:logN, N numbers, both ends included",
+    )
+    group.add_argument("--out", metavar="DIR", help="the sweep's folder (default: below sweeps/)")
+    group.add_argument(
+        "--processes",
+        type=int,
+        default=0,
+        metavar="N",
+        help="at a time, where settings are not trained together (default: as many as cores)",
+    )
+    group.add_argument(
+        "--metric",
+        default="",
+        metavar="NAME",
+        help="that says which is best (default: accuracy or loss of the test split if measured)",
+    )
+    group.add_argument("--yes", action="store_true", help="train even more than 1,000 runs")
+    add_figure_option(parser)
+    parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
+    parser.add_argument("--quiet", action="store_true", help="show no progress")
+    parser.set_defaults(handler=_sweep)
+
+
+def _sweep(args: argparse.Namespace) -> int:
+    from lockstep.report.progress import work_progress
+    from lockstep.report.sweep_charts import sweep_chart
+    from lockstep.sweeps import parse_grid, sweep
+    from lockstep.sweeps.sweep import SweepInterrupted
+    from lockstep.sweeps.sweep_folder import default_path
+
+    grid = parse_grid(args.grid)
+    for name in grid.axes:
+        if getattr(args, name, None) is not None:
+            problem, remedy = "is in the grid too", f"Leave --{name.replace('_', '-')} out."
+            raise InputError(name, getattr(args, name), problem, remedy)
+    spec = spec_from(args)
+    if not args.processes >= 0:
+        remedy = "Give a number such as 2."
+        raise InputError("processes", args.processes, "must be at least 1", remedy)
+    check_figure(args.figure)
+    grid.specs(spec)  # every mistake before the folder is made
+    out = args.out or default_path(spec, grid)
+    quiet = args.quiet or args.json
+    report_framework(args)
+    try:
+        with nullcontext() if quiet else work_progress("sweep", sys.stderr) as progress:
+            found = sweep(
+                spec,
+                grid=grid,
+                out=out,
+                processes=args.processes,
+                metric=args.metric,
+                progress=progress,
+                confirmed=args.yes,
+            )
+    except SweepInterrupted as stopped:
+        print(f"lockstep: {stopped}; the same command continues", file=sys.stderr)
+        return 130
+    found = replace(found, source=args.run)
+    answer(args, found.to_dict(), found.show)
+    if args.figure:
+        from lockstep.report.figures import draw
+
+        write_figure(draw(sweep_chart(found)), args.figure)
+    return 2 if all(row.status == "failed" for row in found.rows) else 0

@@ -1,0 +1,68 @@
+"""A sweep in the terminal: a row for each setting, the best one, and how to repeat it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from rich.console import RenderableType
+from rich.text import Text
+
+from lockstep.report.quantities import duration, metric, metric_name
+from lockstep.report.sweep_charts import value_text
+from lockstep.report.tables import filled, show
+
+if TYPE_CHECKING:
+    from lockstep.sweeps.trials import Sweep, Trial
+
+MOST_ROWS = 40  # of a larger grid, the best are shown
+
+
+def print_sweep(sweep: Sweep, file: TextIO | None = None) -> None:
+    """The table of settings, the best one, and the command that repeats it."""
+    show(_parts(sweep), file)
+
+
+def _parts(sweep: Sweep) -> Iterator[RenderableType]:
+    best = sweep.best
+    rows = list(sweep.rows)
+    if len(rows) > MOST_ROWS:
+        sign = -1 if sweep.metric.endswith("accuracy") else 1
+        rows.sort(key=lambda r: (math.isnan(sweep.value(r)), sign * sweep.value(r)))
+        yield Text(f"the best {MOST_ROWS} of {len(rows)} settings", "dim")
+        rows = rows[:MOST_ROWS]
+    names = list(sweep.grid.axes)
+    columns = (*names, "ended", metric_name(sweep.metric), "last batch's loss", "time in steps")
+    yield filled(columns, (_cells(sweep, row, row is best) for row in rows), left=("ended",))
+    for row in sweep.rows:
+        if row.problem:
+            yield Text(f"{_setting(row)} failed: {row.problem}", "yellow")
+    for note in sweep.notes:
+        yield Text(note, "dim")
+    if best is None:
+        yield Text("no setting came to its end: try smaller learning rates", "yellow")
+        return
+    value = metric(sweep.metric, sweep.value(best))
+    yield Text(f"best: {_setting(best)}: {metric_name(sweep.metric)} {value}", "bold green")
+    if command := sweep.command(best):
+        yield f"repeat it with: {command}"
+    if sweep.directory:
+        yield f"sweep: {sweep.directory}"
+
+
+def _cells(sweep: Sweep, row: Trial, is_best: bool) -> list[str | Text]:
+    value, last = sweep.value(row), row.metrics.get("loss", math.nan)
+    cells = [
+        *(value_text(v) for v in row.settings.values()),
+        row.status,
+        metric(sweep.metric, value) if math.isfinite(value) else "-",
+        metric("loss", last) if math.isfinite(last) else "-",
+        duration(row.seconds),
+    ]
+    style = "bold green" if is_best else "yellow" if row.status != "completed" else ""
+    return [Text(cell, style) for cell in cells]
+
+
+def _setting(row: Trial) -> str:
+    return ", ".join(f"{name} {value_text(value)}" for name, value in row.settings.items())
