@@ -91,9 +91,9 @@ An epoch of draws with replacement never sees 37 % of the examples, and others t
 end of an epoch the shuffled order is nearer to the lowest loss: it has used every example once, so
 what one batch pulled too far another has pulled back. Independent draws do not even out.
 
-Within an epoch the two are much alike. The order of the file is worst: its rows stand in groups of the
-same angle and speed, so the weights follow each group in turn, and the loss swings alike in every
-epoch. The batch size changes none of this, because all see the same rows in the same order.
+Within an epoch the two are much alike. The order of the file is worst: its rows stand in groups of
+the same angle and speed, so the weights follow each group in turn, and the loss swings alike in
+every epoch. The batch size changes none of this: all see the same rows in the same order.
 """
 
 EXPERIMENT = of_runs(
