@@ -55,6 +55,7 @@ def test_table(found: Runs) -> None:
     assert one["points from 1 device"] == ""
     assert one["sent by a device"] == "0 B"
     assert three["points from 1 device"] == "+0.00"
+    assert three["loss within 1e-06 until"] == "the end"
     assert "3" in three["ran as"]  # how the devices were carried out
     assert "counted, not measured" in str(line)
 
@@ -69,7 +70,7 @@ def test_bytes_follow_from_the_parameters() -> None:
 
 
 def test_the_chart_shows_every_run(found: Runs) -> None:
-    by_epoch, by_time, times, moved = devices.chart(found).panels
+    by_epoch, deviation, by_time, times, moved = devices.chart(found).panels
     for panel in (by_epoch, by_time):
         assert [series.label for series in panel.series] == ["1 device", "3 devices"]
         for series, run in zip(panel.series, found, strict=True):
@@ -78,6 +79,12 @@ def test_the_chart_shows_every_run(found: Runs) -> None:
     np.testing.assert_allclose(by_epoch.series[0].x, [1, 2])
     # equal curves are seen one upon the other
     assert by_epoch.series[0].width > by_epoch.series[1].width
+    (series,) = deviation.series
+    one, three = (np.asarray(run.history[:, "loss"]) for run in found)
+    largest = np.max(np.abs(three - one) / np.abs(one))
+    assert series.label == "3 devices"
+    assert max(series.y) == pytest.approx(max(largest, 1e-17), rel=0.1)
+    assert list(series.y) == sorted(series.y)  # the largest so far
     assert times.rows == moved.rows == ("1 device", "3 devices")
     np.testing.assert_allclose([bar.end for bar in times.bars], [r.history.seconds for r in found])
     assert moved.bars[1].end == devices.sent(found.all[1].spec, 12) / 1e6

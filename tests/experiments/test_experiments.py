@@ -26,7 +26,8 @@ from lockstep.training import train
 NAMES = tuple(experiments.questions())
 KNOWN = {
     "allreduce", "devices", "frameworks", "horovod", "minibatch", "scaled-batch", "scaling",
-    "ways-to-split",
+    "ways-to-split", "schedules", "decay", "warmup", "lr-finder", "batch-size", "replacement",
+    "duplicated-data",
 }  # fmt: skip
 
 

@@ -86,7 +86,7 @@ def test_ctrl_c_and_the_same_command_again(tmp_path: Path) -> None:
     words = ("--framework", "jax", *LONG, "--grid", "lr=0.0001,0.001", "--json")
     process = start(tmp_path, *words)
     wait_for((tmp_path / "s" / "lock").exists)
-    time.sleep(3)
+    time.sleep(1)
     process.send_signal(signal.SIGINT)
     _, error = process.communicate(timeout=60)
     if process.returncode == 130:  # else it was done before
@@ -97,6 +97,31 @@ def test_ctrl_c_and_the_same_command_again(tmp_path: Path) -> None:
     found = json.loads(out)
     assert [row["status"] for row in found["rows"]] == ["completed"] * 2
     assert [row["steps"] for row in found["rows"]] == [300_000] * 2
+
+
+SAVES_OFTEN = """
+import sys
+from lockstep.cli import main
+from lockstep.sweeps import group
+group.SAVE_SECONDS = 0.0
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def test_kill_9_of_a_group_and_the_same_command_again(tmp_path: Path) -> None:
+    words = ["sweep", "airfoil-linear", "--framework", "jax", *LONG, "--epochs", "300"]
+    words += ["--grid", "lr=0.0001,0.001", "--json", "--out", "s"]
+    process = subprocess.Popen([sys.executable, "-c", SAVES_OFTEN, *words], cwd=tmp_path)
+    wait_for(lambda: len(list(tmp_path.glob("s/groups/*/step-*.safetensors"))) >= 2)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait(timeout=60)
+    again = subprocess.run(
+        [sys.executable, "-m", "lockstep", *words], cwd=tmp_path, capture_output=True, text=True,
+        timeout=120, check=True,
+    )  # fmt: skip
+    found = json.loads(again.stdout)
+    assert [row["steps"] for row in found["rows"]] == [450_000] * 2
+    assert any("went on from step" in note for note in found["notes"])
 
 
 def test_kill_9_of_workers_and_the_same_command_again(tmp_path: Path) -> None:

@@ -77,9 +77,14 @@ def _sweep(args: argparse.Namespace) -> int:
     grid.specs(spec)  # every mistake before the folder is made
     out = args.out or default_path(spec, grid)
     quiet = args.quiet or args.json
-    report_framework(args)
     try:
-        with nullcontext() if quiet else work_progress("sweep", sys.stderr) as progress:
+        with nullcontext() if quiet else work_progress("sweep", sys.stderr) as shown:
+
+            def progress(share: float, text: str) -> None:
+                report_framework(args)  # with the first news: a mistake comes before anything else
+                if shown is not None:
+                    shown(share, text)
+
             found = sweep(
                 spec,
                 grid=grid,

@@ -152,12 +152,13 @@ def _to_goal(runs: tuple[LoggedRun, ...], axis: str, unit: str) -> Panel:
 
 
 LOOK_AT = """
-Counted in examples, batches up to about 256 are alike: each with its own rate, they need nearly the
-same number of examples, because the rate grows with the batch. Beyond that the curvature limits the
-rate, a step of 1,024 examples gets no further than one of 512, and examples are wasted.
+Counted in examples, batches up to 512 are much alike: each with its own rate, they need 1,300 to
+2,000 examples, because the rate grows with the batch. Then the curvature limits the rate: steps of
+1,024 examples need several times as many.
 
 Counted in time, larger batches gain as long as a step costs the same whatever its size, because
-most of it is the call and not the arithmetic. The gain stops where both lines turn.
+most of it is the call and not the arithmetic. The gain stops where the number of steps to the goal
+no longer falls.
 """
 
 EXPERIMENT = Experiment(

@@ -97,7 +97,7 @@ after that. A polynomial spreads its fall over the whole run; there the power ma
 
 On airfoil, a tenth at every epoch ends lower than the constant rate: the first epoch has done
 nearly all the work, and smaller steps then calm the noise of small batches. But all steps after the
-second epoch together are as long as two steps of the first: what is not learned by then never is.
+second epoch together are shorter than two steps of the first: what is not learned by then never is.
 """
 
 EXPERIMENT = of_runs(

@@ -148,12 +148,12 @@ def chart(answer: Answer) -> Chart:
 
 LOOK_AT = """
 On the left the loss does not move while the rate is too small, falls once the rate is large enough,
-and grows when steps become too large. The suggested rate is in the middle of the steepest
-decade, to the left of the lowest point: there the rate is too large already for longer training.
+and grows when steps become too large. The suggested rate is in the middle of the steepest decade,
+well to the left of the lowest point, next to which the loss begins to leap.
 
 On the right are runs from the same initial weights: their first losses are equal to the last bit,
-so the range test has left no trace. A tenth of the suggested rate is slower. Ten times of it is
-unsteady or fails: there is little room above.
+so the range test has left no trace. A tenth of the suggested rate is far slower. Ten times of it
+may be faster still, as for the MLP, or fail: the suggestion is on the safe side.
 """
 
 EXPERIMENT = Experiment(

@@ -46,12 +46,12 @@ def schedules(epochs: int) -> dict[str, Schedule]:
     def stretched(length: int) -> int:
         return max(1, round(length * epochs / 30))
 
-    milestones = sorted({stretched(15), max(stretched(30), stretched(15) + 1)})
+    milestones = (stretched(15), max(stretched(30), stretched(15) + 1))
     return {
         CONSTANT: constant(0.3),
         "square root": square_root(0.1),
         "factor": factor(0.5, factor=0.9, floor=0.01),
-        "multi-factor": multi_factor(0.5, milestones=tuple(milestones), factor=0.5),
+        "multi-factor": multi_factor(0.5, milestones=milestones, factor=0.5),
         "cosine": cosine(0.3, final=0.01, steps=stretched(20)),
         WARMED: cosine(0.3, final=0.01, steps=stretched(15)).warmup(stretched(5)),
     }
@@ -96,14 +96,14 @@ def tables(found: Runs) -> Iterator[TextTable | str]:
 
 def chart(found: Runs) -> Chart:
     ends = [100 * found.mean(label, name) for label in found.labels for name in (TRAIN, TEST)]
-    close_up = (max(0.0, min(ends) - 8), min(100.0, max(ends) + 2))
+    close = (max(0.0, min(ends) - 8), min(100.0, max(ends) + 2))
     runs = found.all
     return found.chart(
         "Six learning-rate schedules: LeNet on Fashion-MNIST",
         panel(runs, "train_loss", title="train loss", y_log=True),
         panel(runs, "lr", title="learning rate"),
-        panel(runs, TRAIN, title="train accuracy", y_range=close_up),
-        panel(runs, TEST, title="test accuracy", y_range=close_up),
+        panel(runs, TRAIN, title="train accuracy", y_range=close),
+        panel(runs, TEST, title="test accuracy", y_range=close),
         Panel(
             "the gap: train accuracy minus test accuracy, at the end",
             "points",
@@ -135,6 +135,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment schedules --optimizer adam --seeds 3",
         "lockstep experiment schedules --model mlp",
     ),
-    quick={"epochs": 6, "data.max_examples": 3000, "batch_size": 32},
+    quick={"epochs": 6, "data.max_examples": 4000, "batch_size": 64, "evaluate_epochs": 3},
     framework="torch",
 )
