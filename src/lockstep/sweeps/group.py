@@ -55,11 +55,12 @@ class Group:
         self.settings = [Progress(Rates(s.schedule, s.schedule_per)) for s in specs]
         self.state: State = None
         self._same_batches = all(t is task for t in tasks)
-        self._pace = 8.0
+        self._pace = 32.0
 
     def start(self) -> None:
         """Canonical initial weights: those of one seed are drawn once."""
-        first = {s.seed: initial_snapshot(t, s)() for t, s in zip(self.tasks, self.specs)}  # noqa: B905
+        seeds = {spec.seed: (task, spec) for task, spec in zip(self.tasks, self.specs, strict=True)}
+        first = {seed: initial_snapshot(*its)() for seed, its in seeds.items()}
         self.state = self.program.load([first[spec.seed] for spec in self.specs])
 
     def run(self, save: Save, report: Report) -> None:

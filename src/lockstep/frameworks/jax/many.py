@@ -50,8 +50,9 @@ class ManyJax:
             *fused_notes(ops, task.model),
         )
         step = make_step(ops, task, spec)
+        mapped = jax.vmap if self._width > 1 else _unmapped
         self._run = {
-            own: jax.jit(_loop(ops, jax.vmap(step, (0, 0, 0, None, 0 if own else None, 0, None))))
+            own: jax.jit(_loop(ops, mapped(step, (0, 0, 0, None, 0 if own else None, 0, None))))
             for own in (False, True)
         }
         sums = jax.vmap(make_sums(ops, task), (0, None, None))
@@ -59,6 +60,7 @@ class ManyJax:
             lambda w, data, rows: lax.map(lambda batch: sums(w, data, batch), rows)
         )
         self._compiled: dict[Any, Callable[..., Any]] = {}
+        self._prepared: set[Any] = set()
         # batch size -> longest block: shorter calls are filled up, and run the same machine code
         self._capacity = {block.shape[1]: len(block) for block in task.plan.epoch(0)}
         self._data = {
@@ -96,10 +98,10 @@ class ManyJax:
 
     def prepare(self, state: State, blocks: Sequence[np.ndarray]) -> None:
         for block in blocks:
-            self._loop(
-                block.ndim == 3,
-                self._arguments(state, block, np.zeros((len(block), self._count)), 0)[0],
-            )
+            if (block.ndim == 3, block.shape) not in self._prepared:
+                rates = np.zeros((len(block), self._count))
+                self._loop(block.ndim == 3, self._arguments(state, block, rates, 0)[0])
+                self._prepared.add((block.ndim == 3, block.shape))
 
     def steps(
         self, state: State, rows: np.ndarray, lrs: np.ndarray, first_step: int
@@ -172,6 +174,19 @@ class ManyJax:
             lowered = self._run[own].lower(*arguments)
             self._compiled[key] = lowered.compile(compiler_options=options)
         return self._compiled[key]
+
+
+def _unmapped(function: Callable[..., Any], axes: tuple[int | None, ...]) -> Callable[..., Any]:
+    """vmap over an axis of length 1: the function itself, whose code has no axis to carry along."""
+
+    def call(*arguments: Any) -> Any:
+        own = [
+            value if axis is None else jax.tree.map(lambda x: x[0], value)
+            for value, axis in zip(arguments, axes, strict=True)
+        ]
+        return jax.tree.map(lambda x: x[None], function(*own))
+
+    return call
 
 
 def _filled_up(values: np.ndarray, spare: int) -> np.ndarray:
