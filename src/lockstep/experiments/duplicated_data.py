@@ -107,4 +107,5 @@ EXPERIMENT = of_runs(
         "lockstep train airfoil-linear --data.copies 10",
     ),
     quick={"examples": 300},
+    seconds=(10, 4),
 )

@@ -136,5 +136,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment schedules --model mlp",
     ),
     quick={"epochs": 6, "data.max_examples": 4000, "batch_size": 64, "evaluate_epochs": 3},
+    seconds=(560, 35),
     framework="torch",
 )
