@@ -22,7 +22,8 @@ from lockstep.report.tables import TextTable
 @pytest.fixture(scope="module")
 def found(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     pytest.importorskip("torch")
-    changes = {"framework": "torch", "data.source": "generated", "data.max_tokens": 4000}
+    small = {"data.source": "generated", "data.max_tokens": 1000, "batch_size": 8}
+    changes = {"framework": "torch", **small}
     work = Work(tmp_path_factory.mktemp("settings"), changes=changes)
     return get("gru-settings").run(Question(epochs=6), work)
 
