@@ -48,7 +48,7 @@ class Question:
     framework: tuple[str, ...] = option(
         USABLE, "by name, or usable: all that are here", read=_names, metavar="LIST"
     )
-    steps: int = option(100, "of the run", metavar="N")
+    steps: int = option(40, "of the run", metavar="N")
 
 
 def run(asked: Question, work: Work) -> Comparison:
