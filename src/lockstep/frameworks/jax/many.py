@@ -71,7 +71,8 @@ class ManyJax:
 
     def load(self, snapshots: Sequence[Snapshot]) -> State:
         # settings of one seed have one snapshot: it is completed once
-        whole = {id(s): self._task.complete(s, self._spec) for s in snapshots}
+        distinct = {id(s): s for s in snapshots}
+        whole = {key: self._task.complete(s, self._spec) for key, s in distinct.items()}
         full = [whole[id(s)] for s in snapshots]
         return [
             DeviceState(
