@@ -176,6 +176,5 @@ EXPERIMENT = Experiment(
         "lockstep experiment batch-size --sizes 1,32,1024 --seeds 3",
     ),
     quick={"sizes": "1,8,64,512"},
-    seconds=(31, 12),
     fields=True,
 )
