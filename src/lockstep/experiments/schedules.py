@@ -119,7 +119,11 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-TODO
+With a constant rate train accuracy keeps growing while test accuracy does not follow: that is the
+gap. Rates that become small leave less of it. The square root, which is small from the beginning,
+has the smallest gap of those and the lowest train accuracy: a small gap alone is no merit.
+
+Look at train loss where a rate falls: it drops at once, because shorter steps calm the noise.
 """
 
 EXPERIMENT = of_runs(
@@ -131,11 +135,10 @@ EXPERIMENT = of_runs(
     options=Question,
     look_at=LOOK_AT,
     to_change=(
-        'lockstep train fashion-lenet --schedule "factor(2.0, factor=0.9, floor=0.01)" --epochs 3',
+        "lockstep experiment schedules --epochs 10",
         "lockstep experiment schedules --optimizer adam --seeds 3",
         "lockstep experiment schedules --model mlp",
     ),
     quick={"epochs": 6, "data.max_examples": 4000, "batch_size": 64, "evaluate_epochs": 3},
-    seconds=(560, 35),
     framework="torch",
 )

@@ -130,6 +130,5 @@ EXPERIMENT = of_runs(
         "epochs": 4,
         "evaluate_epochs": 4,
     },
-    seconds=(90, 15),
     framework="torch",
 )
