@@ -139,7 +139,7 @@ def chart(answer: Answer) -> Chart:
 
 def _found_rates(answer: Answer, some: list[str]) -> Panel:
     """The loss at the end for every rate that a sweep tried."""
-    series = []
+    series: list[Series] = []
     for (label, _), found in answer.sweeps.items():
         if label in some and label not in [each.label for each in series]:
             done = [row for row in found.rows if row.status == "completed"]
