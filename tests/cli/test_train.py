@@ -195,7 +195,7 @@ BEFORE = {
     "schedule": "factor(0.1, factor=0.5)", "schedule_per": "epoch", "batch_size": "20",
     "epochs": "3", "max_steps": "2", "seed": "5", "framework": "numpy", "devices": "1",
     "style": "scratch", "precision": "float64", "fused": "no", "evaluate": "train",
-    "evaluate_epochs": "2", "checkpoint_steps": "1", "threads": "1",
+    "evaluate_epochs": "2", "evaluate_steps": "1", "checkpoint_steps": "1", "threads": "1",
 }  # fmt: skip
 
 
