@@ -1,14 +1,13 @@
 """How large should a batch be: where does a larger one stop to gain?
 
 Trains the linear model on the airfoil data with batches of 1, 2, 4 ... 1024 examples, all for the
-same number of examples. First every batch size is tried with five learning rates around b/(b+100),
-and gets the one with the lowest loss at the end; then its loss over the whole set is measured
-against examples and against time.
+same number of examples. First a sweep tries 24 learning rates from 0.001 to 2 with every batch
+size, and the one with the lowest loss at the end is taken; then the loss over the whole set is
+measured against examples and against time.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,17 +15,23 @@ from typing import Any
 import numpy as np
 
 from lockstep import recipes
+from lockstep.errors import InputError
 from lockstep.experiments import Experiment, option
-from lockstep.experiments.runs import Planned, Runs, Work
+from lockstep.experiments.runs import Planned, Runs, Work, folder_name
+from lockstep.frameworks import registry
 from lockstep.report.charts import Chart, Guide, Panel, Series
 from lockstep.report.curves import LoggedRun, curve, panel
-from lockstep.report.quantities import duration, lr, number
+from lockstep.report.quantities import duration, lr, metric_name, number
 from lockstep.report.tables import TextTable
+from lockstep.spec import RunSpec
 from lockstep.spec.convert import coerce
+from lockstep.sweeps.sweep import sweep
+from lockstep.sweeps.trials import Sweep
 
 LOSS = "final_train_loss"  # over every example, with the weights of that moment
 GOAL = 0.25
 EPOCHS = 3
+RATES = np.geomspace(0.001, 2.0, 24).tolist()
 
 
 @dataclass(frozen=True)
@@ -41,61 +46,50 @@ class Question:
 
 @dataclass(frozen=True)
 class Answer:
-    """The runs of the search for rates, and those that were measured, one for each batch size."""
+    """The sweeps by label and seed, and the runs that were measured, one for each batch size."""
 
-    tried: Runs
+    sweeps: Mapping[tuple[str, int], Sweep]
     measured: Runs
 
     def to_dict(self) -> dict[str, Any]:
-        return {"tried": self.tried.to_dict(), "measured": self.measured.to_dict()}
-
-
-def rates(batch_size: int) -> list[float]:
-    """Those to try. The mean of a batch is less noisy the larger it is, so the rate may grow with
-    it, up to what the curvature allows.
-
-    >>> [round(rate, 3) for rate in rates(100)]
-    [0.062, 0.125, 0.25, 0.5, 1.0]
-    """
-    middle = batch_size / (batch_size + 100)
-    return [middle * 2.0**k for k in (-3, -2, -1, 0, 1)]
-
-
-def best_rate(losses: Mapping[float, float]) -> float:
-    """The rate with the lowest loss; one that is not a number is of a run that diverged.
-
-    >>> best_rate({0.1: 0.3, 0.2: 0.25, 0.4: math.nan})
-    0.2
-    """
-    return min(losses, key=lambda rate: losses[rate] if math.isfinite(losses[rate]) else math.inf)
+        swept = [
+            {"label": n, "seed": s, **found.to_dict()} for (n, s), found in self.sweeps.items()
+        ]
+        return {"sweeps": swept, "measured": self.measured.to_dict()}
 
 
 def run(asked: Question, work: Work) -> Answer:
-    trials = {b: [_planned(b, rate) for rate in rates(b)] for b in asked.sizes}
-    tried = work.carry_out([run for runs in trials.values() for run in runs], (0.0, 0.6))
-    chosen = []
-    for batch_size in asked.sizes:
-        losses = {rate: _loss(tried, _name(batch_size, rate)) for rate in rates(batch_size)}
-        spec = _planned(batch_size, best_rate(losses)).spec
-        every = max(1, 128 // batch_size)
-        chosen.append(Planned(f"b={batch_size}", replace(spec, evaluate_steps=every)))
-    return Answer(tried, work.carry_out(chosen, (0.6, 1.0)))
+    """One sweep for each batch size, seed and framework, then the runs that are measured."""
+    planned = work.planned(Planned(f"b={b}", _spec(b)) for b in asked.sizes)
+    found, chosen = {}, []
+    for place, one in enumerate(planned):
+
+        def report(share: float, what: str, done: int = place, name: str = one.label) -> None:
+            work(0.6 * (done + share) / len(planned), f"{name}: {what}")
+
+        found[one.label, one.spec.seed] = swept = sweep(
+            replace(one.spec, framework=_sweeping(one.spec.framework)),
+            lr=RATES,
+            metric=LOSS,
+            out=work.folder / "sweeps" / folder_name(one),
+            progress=report,
+        )
+        if swept.best is None:
+            problem = f"diverges at every rate from {RATES[0]:g} to {RATES[-1]:g}"
+            raise InputError("sizes", one.spec.batch_size, problem, "Leave it out.")
+        every = max(1, 128 // one.spec.batch_size)
+        best = one.spec.with_lr(float(swept.best.settings["lr"]))
+        chosen.append(replace(one, spec=replace(best, evaluate_steps=every)))
+    return Answer(found, work.carry_out_planned(chosen, (0.6, 1.0)))
 
 
-def _planned(batch_size: int, rate: float) -> Planned:
-    spec = recipes.airfoil_linear(batch_size=batch_size, lr=rate, epochs=EPOCHS)
-    return Planned(_name(batch_size, rate), spec)
+def _spec(batch_size: int) -> RunSpec:
+    return recipes.airfoil_linear(batch_size=batch_size, epochs=EPOCHS)
 
 
-def _name(batch_size: int, rate: float) -> str:
-    return f"b={batch_size}, lr {lr(rate)}"
-
-
-def _loss(tried: Runs, label: str) -> float:
-    """The loss at the end, a mean over seeds and frameworks; nan if a run diverged."""
-    same = [run for run in tried if run.label.endswith(label)]
-    ends = [run.metrics[LOSS] if run.status == "completed" else math.nan for run in same]
-    return float(np.mean(ends))
+def _sweeping(framework: str) -> str:
+    """A framework that trains all rates at once, if one is installed: the numbers are the same."""
+    return next((name for name in registry.installed() if registry.trains_many(name)), framework)
 
 
 def reached(run: LoggedRun, axis: str) -> float | None:
@@ -139,6 +133,26 @@ def chart(answer: Answer) -> Chart:
         panel(drawn, LOSS, "seconds", title="loss against time", x_log=True, guides=goal),
         _to_goal(runs, "examples", "examples"),
         _to_goal(runs, "seconds", "seconds in steps"),
+        _found_rates(answer, some),
+    )
+
+
+def _found_rates(answer: Answer, some: list[str]) -> Panel:
+    """The loss at the end for every rate that a sweep tried."""
+    series: list[Series] = []
+    for (label, _), found in answer.sweeps.items():
+        if label in some and label not in [each.label for each in series]:
+            done = [row for row in found.rows if row.status == "completed"]
+            x = [float(row.settings["lr"]) for row in done]
+            series.append(Series(label, x, [row.metrics[LOSS] for row in done], marker="circle"))
+    return Panel(
+        "what the sweep found: loss at the end, by rate",
+        "learning rate",
+        metric_name(LOSS),
+        tuple(series),
+        x_log=True,
+        y_range=(0.24, 0.4),
+        wide=True,
     )
 
 
@@ -176,6 +190,5 @@ EXPERIMENT = Experiment(
         "lockstep experiment batch-size --sizes 1,32,1024 --seeds 3",
     ),
     quick={"sizes": "1,8,64,512"},
-    seconds=(31, 12),
     fields=True,
 )

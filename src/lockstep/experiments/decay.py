@@ -110,9 +110,8 @@ EXPERIMENT = of_runs(
     look_at=LOOK_AT,
     to_change=(
         "lockstep experiment decay --optimizer momentum",
-        'lockstep schedule "inverse_power(0.5, exponent=0.75)"',
+        "lockstep experiment decay --examples 6000",
         "lockstep experiment decay --seeds 3",
     ),
     quick={"examples": 6000},
-    seconds=(94, 25),
 )

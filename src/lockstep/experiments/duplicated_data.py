@@ -104,8 +104,7 @@ EXPERIMENT = of_runs(
     to_change=(
         "lockstep experiment duplicated-data --examples 300",
         "lockstep experiment duplicated-data --data.order in_order",
-        "lockstep train airfoil-linear --data.copies 10",
+        "lockstep experiment duplicated-data --seeds 3",
     ),
     quick={"examples": 300},
-    seconds=(10, 4),
 )

@@ -171,6 +171,5 @@ EXPERIMENT = Experiment(
         "lockstep experiment lr-finder fashion-mlp --optimizer adam --low 1e-7 --high 1",
     ),
     quick={"test_steps": 100, "train_steps": 100, "data.max_examples": 5000},
-    seconds=(35, 6),
     recipe="fashion-mlp",
 )

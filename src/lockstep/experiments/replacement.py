@@ -109,5 +109,4 @@ EXPERIMENT = of_runs(
         "lockstep experiment replacement --data generated",
     ),
     quick={"data.max_examples": 300},
-    seconds=(4, 3),
 )

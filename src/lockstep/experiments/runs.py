@@ -65,7 +65,12 @@ class Work:
     def carry_out(self, runs: Iterable[Planned], part: tuple[float, float] = (0.0, 1.0)) -> Runs:
         """Carry out what the folder lacks of these runs; all of them, as their folders hold them.
         They are the part of the whole work from share part[0] to part[1]."""
-        planned = self.planned(runs)
+        return self.carry_out_planned(self.planned(runs), part)
+
+    def carry_out_planned(
+        self, planned: Sequence[Planned], part: tuple[float, float] = (0.0, 1.0)
+    ) -> Runs:
+        """The same for runs as `planned` gives them."""
         for run in planned:  # what is missing is named before hours are spent on other runs
             if not _is_over(self._folder(run)):
                 if run.callbacks:  # first: an environment would not help

@@ -5,9 +5,10 @@ square root, factor, multi-factor, cosine, and cosine after a warm-up. Train and
 measured with the same weights, over every example. With another number of epochs the lengths of the
 schedules (milestones, the cosine's end, the warm-up) are stretched in proportion.
 
-A factor schedule from 2, as the chapter draws it, leaves this network at chance: the first epoch at
-that rate ends at 10 % accuracy, and no later rate brings it back. It is trained from 0.5 here. Even
-0.3 and 0.5 are too large for some initial weights; with those of seed 3 every schedule trains. The
+A factor schedule from 2, as the chapter draws it, leaves this network at chance: 10 % accuracy
+after each of the three epochs that were tried (seed 0). It is trained from 0.5 here. Even
+0.3 and 0.5 are too large for some initial weights: seed 0 stays at chance at a constant 0.3, seeds
+1 and 2 at 0.5. So this trains with seed 3, which was chosen because it trains at both; the
 experiment `warmup` is about the others.
 """
 
@@ -27,7 +28,7 @@ from lockstep.schedules import Schedule, constant, cosine, factor, multi_factor,
 
 TRAIN, TEST = "final_train_accuracy", "test_accuracy"  # both of the weights at that moment
 CONSTANT, WARMED = "constant", "cosine after warm-up"
-SEED = 3  # the first at which every schedule trains
+SEED = 3  # chosen: the first of 0 to 3 that trains at 0.3 and at 0.5
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,11 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-TODO
+With a constant rate train accuracy keeps growing while test accuracy does not follow: that is the
+gap. Rates that become small leave less of it. The square root, which is small from the beginning,
+has the smallest gap of those and the lowest train accuracy: a small gap alone is no merit.
+
+Look at train loss where a rate falls: it drops at once, because shorter steps calm the noise.
 """
 
 EXPERIMENT = of_runs(
@@ -131,11 +136,10 @@ EXPERIMENT = of_runs(
     options=Question,
     look_at=LOOK_AT,
     to_change=(
-        'lockstep train fashion-lenet --schedule "factor(2.0, factor=0.9, floor=0.01)" --epochs 3',
+        "lockstep experiment schedules --epochs 10",
         "lockstep experiment schedules --optimizer adam --seeds 3",
         "lockstep experiment schedules --model mlp",
     ),
     quick={"epochs": 6, "data.max_examples": 4000, "batch_size": 64, "evaluate_epochs": 3},
-    seconds=(560, 35),
     framework="torch",
 )

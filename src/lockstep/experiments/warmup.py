@@ -1,9 +1,13 @@
 """How long a warm-up does a learning rate need at which training fails without one?
 
-Trains LeNet on Fashion-MNIST with the learning rate 0.8, which is too large for its initial
+Trains LeNet on Fashion-MNIST with the learning rate 0.5, which is too large for many initial
 weights: within the first epoch the network comes to answer every image with the same class, and
-stays there. With a warm-up the rate rises from 0 to 0.8 in a straight line, in so many steps; all
+stays there. With a warm-up the rate rises from 0 to 0.5 in a straight line, in so many steps; all
 else is the same.
+
+It depends on the seed. How many of seeds 0, 1, 2 trained, without warm-up (one epoch) and with one
+of 235 steps (two epochs): at 0.5 1 and 3, at 0.65 2 and 2, at 0.8 0 and 2. At 0.8 the third stayed
+at chance after 470 steps of warm-up too. 0.5 is kept as the rate at which all trained with it.
 """
 
 from __future__ import annotations
@@ -24,7 +28,7 @@ from lockstep.schedules import constant
 from lockstep.spec.convert import coerce
 
 ACCURACY = "test_accuracy"
-RATE = 0.8
+RATE = 0.5
 CHANCE = 0.1  # ten classes
 
 
@@ -100,13 +104,10 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-Without warm-up, and with one that is too short, the loss leaves its first value only for a moment
-and returns to 2.30, which is log(10): every class gets the same probability, whatever the image.
-Once there, no step leads out again. With a warm-up that is long enough the small first steps move
-the weights to where the full rate does no harm, and the same rate trains well from there on.
-
-Look at the learning rate at which each curve fails. A longer warm-up costs only that the first
-steps are small.
+A run that fails has a loss of 2.30, which is log(10): every class gets the same probability,
+whatever the image. Whether one fails depends on the seed as well as on the warm-up, so one seed
+proves little: ask for several (--seeds 3), and count. Of seeds 0, 1 and 2 one trained without
+warm-up and all three with an epoch of it. At larger rates a warm-up did not save every seed.
 """
 
 EXPERIMENT = of_runs(
@@ -119,17 +120,15 @@ EXPERIMENT = of_runs(
     look_at=LOOK_AT,
     to_change=(
         "lockstep experiment warmup --seeds 3",
-        "lockstep experiment warmup --lr 0.3 --seeds 5",
+        "lockstep experiment warmup --lr 0.8 --seeds 3",
         "lockstep experiment warmup --optimizer momentum --lr 0.1",
     ),
     quick={
         "lengths": "0,30,120",
-        "lr": 0.5,  # smaller batches are noisier
         "batch_size": 64,
         "data.max_examples": 3840,
         "epochs": 4,
         "evaluate_epochs": 4,
     },
-    seconds=(90, 15),
     framework="torch",
 )

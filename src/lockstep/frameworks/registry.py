@@ -84,6 +84,15 @@ def devices_are_processes(name: str) -> bool:
     return bool(_declared(name, "DEVICES_ARE_PROCESSES", False))
 
 
+def trains_many(name: str) -> bool:
+    """Whether a framework trains many settings at once; it is not imported.
+
+    >>> trains_many("jax"), trains_many("numpy")
+    (True, False)
+    """
+    return bool(_declared(name, "TRAINS_MANY", False))
+
+
 def has_style(name: str, style: str) -> bool:
     """Whether models of a style can be run in a framework as it is here; it is not imported.
 
