@@ -73,7 +73,16 @@ def chart(found: Runs) -> Chart:
 
 
 LOOK_AT = """
-TODO
+After 150 epochs what counts is how far a run has come: the number of its updates, and their size.
+A window of 10 makes four times as many updates of the same text as one of 35, and knows it nearly
+by heart when the chapter's setting is at a perplexity near 8; a window of 70 makes half as many and
+is behind. A rate of 3 makes each update larger and is nearly done too; 0.3 is far behind.
+
+The number of hidden units hardly changes the perplexity in these epochs, from 64 to 512: none of
+these models is too small yet. It changes the time, though, so the smallest is the first to arrive.
+
+This is no rule for longer runs: a window of 10 carries no gradient further back than 10 symbols.
+The texts show how far each has come, from "the the the" to words of the book.
 """
 
 EXPERIMENT = of_runs(
@@ -90,6 +99,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment gru-settings --framework jax",
     ),
     quick={"epochs": 10},
-    seconds=(360, 30),
+    seconds=(420, 35),
     framework="torch",
 )

@@ -73,9 +73,9 @@ class Work:
         """The same for runs as `planned` gives them."""
         for run in planned:  # what is missing is named before hours are spent on other runs
             if not _is_over(self._folder(run)):
-                environments.interpreter(run.spec.framework)
-                if run.callbacks:
+                if run.callbacks:  # first: an environment would not help
                     _refuse_other_process(run.spec)
+                environments.interpreter(run.spec.framework)
         costs = [_cost(run.spec) for run in planned]
         done, (begin, end) = 0.0, part
         found = []
