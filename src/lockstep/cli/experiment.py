@@ -89,9 +89,8 @@ def add_options(parser: Parser, name: str) -> None:
     types = typing.get_type_hints(experiment.options)
     for item in own:
         _add_option(group, item, types[item.name])
-    if experiment.quick:
-        help = "a smaller version that takes seconds"
-        group.add_argument("--quick", action="store_true", help=help)
+    help = "a smaller version that takes seconds" if experiment.quick else "the same: it is quick"
+    group.add_argument("--quick", action="store_true", help=help)
     if experiment.fields:
         help = "train everything with so many seeds, and draw mean and band (default: 1)"
         group.add_argument("--seeds", type=int, default=1, metavar="N", help=help)
@@ -130,7 +129,7 @@ def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) 
     from lockstep.report.tables import show
     from lockstep.report.terminal_plot import print_plot
 
-    quick = getattr(args, "quick", False)
+    quick = args.quick
     asked = _asked(args, experiment, quick)
     figure = getattr(args, "figure", "")
     check_figure(figure)
@@ -173,7 +172,7 @@ def _ask_all(args: argparse.Namespace) -> int:
     codes = {}
     for name in experiments.questions():
         print(f"\n== {name}", flush=True)
-        form = ["--quick"] if args.quick and experiments.get(name).quick else []
+        form = ["--quick"] if args.quick else []
         folder = Path(args.out) / (f"{name}-quick" if form else name)
         codes[name] = main(["experiment", name, *form, "--out", str(folder)])
         if codes[name] == 130:
