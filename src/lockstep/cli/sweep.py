@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from contextlib import nullcontext
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lockstep.cli.asked_run import report_framework, spec_from
@@ -58,8 +60,11 @@ def register(subparsers: Any) -> None:
 
 
 def _sweep(args: argparse.Namespace) -> int:
+    from lockstep.report.figures import draw
     from lockstep.report.progress import work_progress
     from lockstep.report.sweep_charts import sweep_chart
+    from lockstep.report.sweep_page import write_sweep_page
+    from lockstep.report.terminal_plot import print_plot
     from lockstep.sweeps import parse_grid, sweep
     from lockstep.sweeps.sweep import SweepInterrupted
     from lockstep.sweeps.sweep_folder import default_path
@@ -98,9 +103,13 @@ def _sweep(args: argparse.Namespace) -> int:
         print(f"lockstep: {stopped}; the same command continues", file=sys.stderr)
         return 130
     found = replace(found, source=args.run)
+    chart = sweep_chart(found)
     answer(args, found.to_dict(), found.show)
+    if not args.json:
+        print_plot(chart.panels[0])
+    command = shlex.join(["lockstep", *args.words])
+    page = write_sweep_page(found, Path(out) / "page.html", command)
+    print(f"page: {page}", file=sys.stderr)
     if args.figure:
-        from lockstep.report.figures import draw
-
-        write_figure(draw(sweep_chart(found)), args.figure)
+        write_figure(draw(chart), args.figure)
     return 2 if all(row.status == "failed" for row in found.rows) else 0

@@ -39,10 +39,10 @@ def experiment_page(told: Told, parts: Iterable[TextTable | str], chart: Chart |
         page.section("Answer", drawn, *(text_part(part) for part in parts)),
         page.section("What to look at", *_paragraphs(told.look_at)),
         page.section("How it was found", *_paragraphs(told.how)),
-        page.section("How to change it", f"<pre>{escape(commands)}</pre>" if commands else ""),
+        page.section("How to change it", page.code(commands) if commands else ""),
         page.section("Settings", page.facts(list(told.settings.items()))),
         page.section("Machine", page.machine(told.machine) if told.machine else ""),
-        page.section("The command that made it", f"<pre>{escape(told.command)}</pre>"),
+        page.section("The command that made it", page.code(told.command)),
     )
 
 

@@ -28,6 +28,7 @@ from lockstep.report.charts import (
     Panel,
     Series,
     css_colour,
+    is_wide,
     panel_rows,
     series_colours,
 )
@@ -175,7 +176,8 @@ def _draw_guide(axes: Axes, guide: Guide) -> None:
 def _draw_heat(axes: Axes, heat: Heat) -> None:
     values = np.ma.masked_invalid(np.asarray(heat.values, np.float64))
     colours = "viridis_r" if heat.smaller else "viridis"
-    image = axes.imshow(values, aspect="auto", cmap=colours, interpolation="nearest")
+    scale = "log" if is_wide(values.compressed()) else "linear"
+    image = axes.imshow(values, aspect="auto", cmap=colours, norm=scale, interpolation="nearest")
     axes.grid(False)
     axes.set_xticks(range(len(heat.x)), list(heat.x), rotation=45 if len(heat.x) > 8 else 0)
     axes.set_yticks(range(len(heat.y)), list(heat.y))

@@ -114,6 +114,11 @@ def figure(draw: Callable[[], Figure], name: str, caption: str) -> str:
     return f"<figure>\n{svg}\n<figcaption>{html.escape(caption)}</figcaption>\n</figure>"
 
 
+def code(text: str) -> str:
+    """Text as it is typed."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
 def details(summary: str, text: str) -> str:
     """Text as it stands, folded away."""
     inside = html.escape(text.rstrip())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TextIO
 
 from rich.console import RenderableType
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from lockstep.report.quantities import duration, metric, metric_name
 from lockstep.report.sweep_charts import value_text
-from lockstep.report.tables import filled, show
+from lockstep.report.tables import TextTable, filled, show
 
 if TYPE_CHECKING:
     from lockstep.sweeps.trials import Sweep, Trial
@@ -32,37 +32,50 @@ def _parts(sweep: Sweep) -> Iterator[RenderableType]:
         rows.sort(key=lambda r: (math.isnan(sweep.value(r)), sign * sweep.value(r)))
         yield Text(f"the best {MOST_ROWS} of {len(rows)} settings", "dim")
         rows = rows[:MOST_ROWS]
-    names = list(sweep.grid.axes)
-    columns = (*names, "ended", metric_name(sweep.metric), "last batch's loss", "time in steps")
-    yield filled(columns, (_cells(sweep, row, row is best) for row in rows), left=("ended",))
+    plain = sweep_table(sweep, rows)
+    marked = (
+        [Text(c, _look(r, best)) for c in cells] for r, cells in zip(rows, plain.rows, strict=True)
+    )
+    yield filled(plain.columns, marked, left=plain.left)
     for row in sweep.rows:
         if row.problem:
-            yield Text(f"{_setting(row)} failed: {row.problem}", "yellow")
+            yield Text(f"{setting_text(row)} failed: {row.problem}", "yellow")
     for note in sweep.notes:
         yield Text(note, "dim")
     if best is None:
         yield Text("no setting came to its end: try smaller learning rates", "yellow")
         return
     value = metric(sweep.metric, sweep.value(best))
-    yield Text(f"best: {_setting(best)}: {metric_name(sweep.metric)} {value}", "bold green")
+    yield Text(f"best: {setting_text(best)}: {metric_name(sweep.metric)} {value}", "bold green")
     if command := sweep.command(best):
         yield f"repeat it with: {command}"
     if sweep.directory:
         yield f"sweep: {sweep.directory}"
 
 
-def _cells(sweep: Sweep, row: Trial, is_best: bool) -> list[str | Text]:
+def _look(row: Trial, best: Trial | None) -> str:
+    return "bold green" if row is best else "yellow" if row.status != "completed" else ""
+
+
+def sweep_table(sweep: Sweep, rows: Sequence[Trial]) -> TextTable:
+    """A row for each of these settings: how it ended, and the metric."""
+    columns = (
+        *sweep.grid.axes, "ended", metric_name(sweep.metric), "last batch's loss", "time in steps",
+    )  # fmt: skip
+    return TextTable(columns, [_cells(sweep, row) for row in rows], left=("ended",))
+
+
+def _cells(sweep: Sweep, row: Trial) -> list[str]:
     value, last = sweep.value(row), row.metrics.get("loss", math.nan)
-    cells = [
+    return [
         *(value_text(v) for v in row.settings.values()),
         row.status,
         metric(sweep.metric, value) if math.isfinite(value) else "-",
         metric("loss", last) if math.isfinite(last) else "-",
         duration(row.seconds),
     ]
-    style = "bold green" if is_best else "yellow" if row.status != "completed" else ""
-    return [Text(cell, style) for cell in cells]
 
 
-def _setting(row: Trial) -> str:
+def setting_text(row: Trial) -> str:
+    """The values of a setting, by name."""
     return ", ".join(f"{name} {value_text(value)}" for name, value in row.settings.items())

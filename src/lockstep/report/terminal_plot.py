@@ -1,7 +1,7 @@
 """A panel of a chart as text, for a terminal or a file: drawn by plotext.
 
 Curves are told apart by letters, so that the plot is readable without colour too. Bars are lines of
-text. A heat map is left to its table.
+text, a heat map is a grid of its values.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import numpy as np
 
 from lockstep.errors import MissingError
-from lockstep.report.charts import Panel, Series, thinned
+from lockstep.report.charts import Heat, Panel, Series, thinned
 
 WIDTH, HEIGHT = 100, 18
 NUM_TICKS = 6
@@ -49,6 +49,8 @@ def plot_text(panel: Panel, width: int = 80, *, colour: bool = False) -> str:
     one ######################### 20
     two ############ 10
     """
+    if panel.heat is not None:
+        return "\n".join(_heat_lines(panel, panel.heat))
     if panel.rows:
         return "\n".join([f"{panel.title} ({panel.x})", *_bar_lines(panel, width)])
     drawn = [series for series in panel.series if series.label and len(series.x)]
@@ -57,6 +59,31 @@ def plot_text(panel: Panel, width: int = 80, *, colour: bool = False) -> str:
     text = _plotted(panel, drawn, letters if len(letters) > 1 else {}, width, colour)
     key = [f"{letter} = {label}" for label, letter in letters.items() if letter != label]
     return "\n".join([*filter(None, [panel.title]), text, *(key if len(letters) > 1 else ())])
+
+
+def _heat_lines(panel: Panel, heat: Heat) -> Iterator[str]:
+    """The values in a grid; the best is marked.
+
+    >>> heat = Heat(["0.1", "1"], ["10"], np.array([[0.5, np.nan]]), "loss", best=(0, 0))
+    >>> for line in _heat_lines(Panel("", "lr", "batch size", heat=heat), heat):
+    ...     print(line)
+    loss, by batch size (down) and lr (across); * the best
+            0.1  1
+    10  0.5000*  -
+    """
+    yield f"{heat.unit}, by {panel.y} (down) and {panel.x} (across); * the best"
+    label = max(map(len, heat.y))
+    texts = [
+        [
+            ("-" if not math.isfinite(value) else f"{value:#.4g}") + "*" * (heat.best == (i, j))
+            for j, value in enumerate(row)
+        ]
+        for i, row in enumerate(np.asarray(heat.values, np.float64).tolist())
+    ]
+    widths = [max(map(len, column)) for column in zip(heat.x, *texts, strict=True)]
+    for name, cells in (("", heat.x), *zip(heat.y, texts, strict=True)):
+        aligned = (f"{cell:>{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield f"{name:<{label}}  {'  '.join(aligned)}"
 
 
 def _bar_lines(panel: Panel, width: int) -> Iterator[str]:
