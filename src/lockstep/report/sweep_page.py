@@ -1,4 +1,4 @@
-"""The page of a sweep: the best setting first, then the chart, all settings, and how it was made."""
+"""The page of a sweep: the best setting first, then the chart, all settings, and the command."""
 
 from __future__ import annotations
 
