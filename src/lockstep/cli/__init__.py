@@ -30,6 +30,7 @@ FILES = (  # in the order of their commands in the help
     "doctor",
     "devices",
     "experiment",
+    "book",
 )
 
 
