@@ -43,21 +43,12 @@ def _banner(run: ChapterRun) -> str:
 
 
 def _how(run: ChapterRun) -> str:
-    notes = [page.banner("fair", "Quick", _quick(run))] if run.settings.quick else []
-    if run.settings.num_devices:
-        devices = f"{run.settings.num_devices} virtual devices"
-        said = "where there are no GPUs: each has tensors of its own, in the processor's memory."
-        notes.append(page.banner("fair", devices, said))
-    notes += [f'<p class="note">{html.escape(line)}</p>' for line in run.notes]
-    return "\n".join([*notes, page.section("With", page.facts(list(run.facts.items())))])
-
-
-def _quick(run: ChapterRun) -> str:
-    return (
-        "Training was shortened through the d2l names, so the figures are not those of the chapter."
-        if run.notes
-        else "Nothing had to be shortened."
-    )
+    """What a reader must know before the results: quick or not, virtual devices, versions."""
+    quick = "Training was shortened: the results are not those of the full chapter."
+    parts = [page.banner("fair", "Quick", quick)] if run.settings.quick else []
+    if run.notes:
+        parts.append(page.banner("fair", "Note", f"{'; '.join(run.notes)}."))
+    return "\n".join([*parts, page.section("With", page.facts(list(run.facts.items())))])
 
 
 def _table(run: ChapterRun) -> str:

@@ -118,10 +118,9 @@ def run(
     cells = chapter.cells(settings.tab)
     begin = time.monotonic()
     runs: list[CellRun] = []
-    facts: dict[str, str] = {}
-    notes: tuple[str, ...] = ()
     folder.mkdir(parents=True, exist_ok=True)
     with kernels.started(settings, folder) as kernel:
+        facts, notes = _ask(kernel, settings.framework)  # in case that it dies later
         executed = Executed()
         for number, cell in enumerate(cells, 1):
             if executed.is_last:
@@ -154,4 +153,4 @@ def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[
         if answer.get("status") == "ok"
     }
     notes: Sequence[str] = values.pop("notes", ())
-    return {name: str(value) for name, value in values.items()}, tuple(notes)
+    return {name: str(value) for name, value in values.items() if value}, tuple(notes)

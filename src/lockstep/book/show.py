@@ -25,8 +25,8 @@ class CellLines(Listener):
     def __init__(self, file: TextIO, progress_file: TextIO) -> None:
         self._file, self._progress_file = file, progress_file
         self._bar: ExitStack = ExitStack()
-        self._report: Report | None = None
-        self._name = self._what = ""
+        self._report: Report = lambda share, text: None
+        self._what = ""
 
     def __enter__(self) -> Self:
         return self
@@ -35,20 +35,17 @@ class CellLines(Listener):
         self._bar.close()
 
     def begun(self, number: int, total: int, cell: Cell) -> None:
-        self._name, self._what = f"cell {number} of {total}", cell.first_line
+        self._what = cell.first_line
+        work = work_progress(f"cell {number} of {total}", self._progress_file)
+        self._report = self._bar.enter_context(work)
 
     def tick(self, share: float, seconds: float) -> None:
-        if self._report is None and seconds > LONG_SECONDS:
-            work = work_progress(self._name, self._progress_file)
-            self._report = self._bar.enter_context(work)
-        if self._report is not None:
-            left = seconds * (1 - share) / share if share > 0 else None
-            rest = f"{duration(round(left))} left" if left is not None else self._what
-            self._report(min(share, 0.99), rest)
+        if seconds > LONG_SECONDS:
+            left = f"about {duration(round(seconds * (1 - share) / share))} left" if share else ""
+            self._report(min(share, 0.99), left or self._what)
 
     def ended(self, run: CellRun, total: int) -> None:
         self._bar.close()
-        self._report = None
         print(cell_line(run, total), file=self._file, flush=True)
 
 
@@ -79,9 +76,7 @@ def print_summary(run: ChapterRun, files: tuple[Path, Path]) -> None:
     if not run.is_whole:
         said = f"{run.num_ok} of {len(run.cells)} cells ran"
     print(f"\n{run.chapter.title}, {run.tab}: {said} in {duration(run.seconds)}")
-    if run.settings.num_devices:
-        print(f"{run.settings.num_devices} virtual devices in place of GPUs")
     for note in run.notes:
-        print(f"quick: {note}" if run.settings.quick else note)
+        print(f"note: {note}")
     for file in files:
         print(f"{'notebook' if file.suffix == '.ipynb' else 'page'}: {file}")

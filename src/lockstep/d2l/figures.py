@@ -60,9 +60,9 @@ def set_axes(
     axes.set_ylabel(ylabel or "")
     axes.set_xscale(xscale)
     axes.set_yscale(yscale)
-    if xlim is not None:
+    if xlim is not None and xlim[0] != xlim[1]:
         axes.set_xlim(*xlim)
-    if ylim is not None:
+    if ylim is not None and ylim[0] != ylim[1]:
         axes.set_ylim(*ylim)
     if legend:
         axes.legend(legend)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lockstep.d2l import options
+from lockstep.d2l import options, progress
 from lockstep.d2l.figures import Animator, plot, pyplot, set_figsize
 from lockstep.d2l.measuring import Accumulator, Timer
 
@@ -28,11 +28,13 @@ def train_text(
 ) -> None:
     """Train on text. `run_epoch` gives perplexity and tokens per second, `predict` continues."""
     num_epochs = epochs(num_epochs, options.current().epochs)
-    animator = Animator("epoch", "perplexity", ["train"], xlim=[10, num_epochs])
+    every = max(1, num_epochs // 50)  # epochs between two points of the figure
+    animator = Animator("epoch", "perplexity", ["train"], xlim=[every, num_epochs])
     perplexity = speed = float("nan")
     for epoch in range(1, num_epochs + 1):
         perplexity, speed = run_epoch()
-        if epoch % 10 == 0:
+        progress.report(epoch / num_epochs)
+        if epoch % every == 0:
             animator.add(epoch, [perplexity])
     print(f"perplexity {perplexity:.1f}, {speed:.1f} tokens/sec on {device}")
     for prefix in PREFIXES:

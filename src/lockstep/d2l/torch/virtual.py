@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from lockstep.d2l.torch import parallel
@@ -27,6 +27,7 @@ def switch_on(count: int) -> bool:
     if torch.cuda.is_available() or count < 1:
         return False
     _replace_cuda(count)
+    _keep_parameters()
     parallel.replace()
     Devices(count).__enter__()
     return True
@@ -164,12 +165,24 @@ def _numpy(tensor: Tensor, **kwargs: Any) -> Any:
     return tensor.numpy(**kwargs)
 
 
+def _keep_parameters() -> None:
+    """A Parameter is where its data is; making one is no function that the mode sees."""
+    make: Any = nn.Parameter.__new__
+
+    def made(cls: Any, data: Any = None, *args: Any, **kwargs: Any) -> Any:
+        parameter = make(cls, data, *args, **kwargs)
+        return parameter if data is None else mark(parameter, place(data))
+
+    nn.Parameter.__new__ = made  # type: ignore[method-assign]
+
+
 def _replace_cuda(count: int) -> None:
     """What torch.cuda says of devices; waiting for them is not needed."""
     cuda: Any = torch.cuda
     cuda.is_available = lambda: True
     cuda.device_count = lambda: count
     cuda.current_device = lambda: 0
+    torch.backends.cudnn.is_acceptable = lambda tensor: False
     cuda.get_device_name = lambda device=None: "virtual device of Lockstep"
     for name in ("synchronize", "set_device", "empty_cache", "manual_seed_all", "manual_seed"):
         setattr(cuda, name, lambda *args: None)
