@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.book.chapters import as_markdown
 from tests.cli.conftest import Command
 
@@ -51,3 +52,26 @@ def test_a_run(lockstep: Command, folder: Path) -> None:
     assert "all 3 cells ran" in done.out
     files = sorted(path.name for path in (folder / "made").iterdir())
     assert files == ["own-pytorch.html", "own-pytorch.ipynb"]
+
+
+def test_check_prints_the_matrix(
+    lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LOCKSTEP_ENVIRONMENTS", str(folder / "none"))
+    chapter(folder)
+    (folder / "words.md").write_text("# Only words\n")  # no chapter: passed over in a folder
+    done = lockstep("book", "check", ".", "--tabs", "pytorch,mxnet", "--quick")
+    assert done.code == 1  # mxnet has no environment here
+    assert "not run: framework = 'mxnet'" in done.err
+    head, row = (line.split() for line in (done.out.splitlines()[-3], done.out.splitlines()[-1]))
+    assert head == ["chapter", "pytorch", "mxnet"]
+    assert row[:3] == ["own", "ok", "3/3,"]
+    assert row[-2:] == ["not", "run"]
+    assert (folder / "book" / "own-pytorch-quick.html").exists()
+
+
+def test_check_refuses(mistake: Callable[..., str], folder: Path) -> None:
+    chapter(folder)
+    (folder / "empty").mkdir()
+    assert "Did you mean 'pytorch'" in mistake("book", "check", ".", "--tabs", "torch")
+    assert "has no chapter" in mistake("book", "check", "empty")

@@ -27,6 +27,7 @@ class Settings:
     tab: str
     quick: bool = False
     num_devices: int = 0  # virtual devices; 0: none
+    live: bool = False  # figures are drawn while they grow: someone looks on
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -114,7 +115,8 @@ def _wait(kernel: Kernel, settings: Settings) -> None:
 def missing(framework: str) -> MissingError:
     """The error for an interpreter that cannot be a kernel."""
     python = environments.interpreter(framework)
-    remedy = f"Install it with: {python} -m pip install ipykernel matplotlib"
+    versions = environments.CONSTRAINTS / f"{framework}.txt"
+    remedy = f"Install it with: {python} -m pip install -c {versions} ipykernel matplotlib plotext"
     if python == sys.executable:
         remedy = "Install it with: pip install 'lockstep-train[book]'"
     what = f"ipykernel, which runs cells, is not installed beside {framework}"

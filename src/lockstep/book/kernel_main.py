@@ -57,8 +57,9 @@ def main() -> None:
     settings = json.loads(sys.argv.pop(1))
     from ipykernel.kernelapp import IPKernelApp
 
+    d2l.prepare(settings["framework"])
     registry.prepare(settings["framework"])
-    options.set(quick=settings["quick"])
+    options.set(quick=settings["quick"], live=settings["live"])
     d2l.install(replace=True)
     if settings["num_devices"]:
         d2l.virtual_devices(settings["framework"], settings["num_devices"])

@@ -10,6 +10,9 @@ from lockstep.cli.output import answer, print_table
 
 if TYPE_CHECKING:
     from lockstep.book.chapter import Chapter
+    from lockstep.book.run import ChapterRun
+
+Files = tuple[Path, Path]
 
 
 def register(subparsers: Any) -> None:
@@ -24,21 +27,25 @@ def register(subparsers: Any) -> None:
     run = commands.add_parser("run", help="run a chapter's cells of one tab")
     for command in (tabs, run):
         command.add_argument("chapter", metavar="CHAPTER", help="its file")
-        command.add_argument("--json", action="store_true", help="print JSON")
-    tabs.set_defaults(handler=_tabs)
     run.add_argument("--tab", metavar="TAB", help="which code (needed if there are several tabs)")
-    run.add_argument("--out", metavar="DIR", default="book", help="has the notebook and the page")
-    run.add_argument(
-        "--quick", action="store_true", help="train for fewer epochs and batches; the page says so"
-    )
-    run.add_argument(
-        "--timeout", type=float, metavar="SECONDS", help="for each cell (default: 4 hours)"
-    )
-    run.add_argument(
-        "--devices", type=int, metavar="N", default=2,
-        help="virtual devices for a chapter about several GPUs, where there are none (default: 2)",
-    )  # fmt: skip
-    run.set_defaults(handler=_run)
+    check = commands.add_parser("check", help="run many chapters, and print which of them ran")
+    check.add_argument("chapters", nargs="+", metavar="DIR", help="folders or files of chapters")
+    check.add_argument("--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)")
+    for command in (run, check):
+        _add_run_options(command)
+    for command, handler in ((tabs, _tabs), (run, _run), (check, _check)):
+        command.add_argument("--json", action="store_true", help="print JSON")
+        command.set_defaults(handler=handler)
+
+
+def _add_run_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--out", metavar="DIR", default="book", help="has notebooks and pages")
+    help = "train for fewer epochs and batches; the page says so"
+    parser.add_argument("--quick", action="store_true", help=help)
+    help = "for each cell (default: 4 hours)"
+    parser.add_argument("--timeout", type=float, metavar="SECONDS", help=help)
+    help = "virtual devices for a chapter about several GPUs, where there are none (default: 2)"
+    parser.add_argument("--devices", type=int, metavar="N", default=2, help=help)
 
 
 def _tabs(args: argparse.Namespace) -> int:
@@ -75,24 +82,54 @@ def _words(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    import sys
-
-    from lockstep.book import chapter, run, show
-    from lockstep.checks import whole
+    from lockstep.book import chapter, show
 
     found = chapter.read(args.chapter)
-    tab = args.tab or _only_tab(found)
-    devices = whole("devices", args.devices, most=64)
-    settings = run.settings_for(found, tab, quick=args.quick, num_devices=devices)
-    out = Path(args.out)
-    with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
-        done = run.run(found, settings, out, lines, _timeout(args))
-    files = show.write(done, out)
-    answer(args, done.to_dict() | {"files": [str(file) for file in files]},
-           lambda: show.print_summary(done, files))  # fmt: skip
+    done, files = _carried_out(args, found, args.tab or _only_tab(found))
+    values = done.to_dict() | {"files": [str(file) for file in files]}
+    answer(args, values, lambda: show.print_summary(done, files))
     if done.interrupted:
         return 130
     return 0 if done.is_whole else 1
+
+
+def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[ChapterRun, Files]:
+    """Run one tab as the options say, with a line for each cell, and write its files."""
+    import sys
+
+    from lockstep.book import run, show
+    from lockstep.checks import whole
+
+    devices = whole("devices", args.devices, most=64)
+    settings = run.settings_for(found, tab, quick=args.quick, num_devices=devices)
+    timeout = _timeout(args)
+    out = Path(args.out)
+    with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
+        done = run.run(found, settings, out, lines, timeout)
+    return done, show.write(done, out)
+
+
+def _check(args: argparse.Namespace) -> int:
+    import sys
+
+    from lockstep.book import check, show
+
+    def run(found: Chapter, tab: str) -> ChapterRun:
+        print(f"== {found.path.stem}, {tab}", file=sys.stderr if args.json else sys.stdout)
+        done, files = _carried_out(args, found, tab)
+        if not args.json:
+            show.print_summary(done, files)
+        return done
+
+    entries = []
+    for entry in check.check(check.find(args.chapters), check.read_tabs(args.tabs), run):
+        entries.append(entry)
+        if entry.problem:
+            print(f"not run: {entry.problem}", file=sys.stderr)
+    answer(args, check.to_list(entries), lambda: print_table(*check.matrix(entries)))
+    if any(entry.run is not None and entry.run.interrupted for entry in entries):
+        return 130
+    return 0 if entries and all(entry.is_ok for entry in entries) else 1
 
 
 def _only_tab(found: Chapter) -> str:

@@ -74,6 +74,13 @@ def install(
     sys.meta_path.insert(0, _FINDER)
 
 
+def prepare(framework: str) -> None:
+    """Set what a framework's names need before the framework is imported."""
+    path = f"lockstep.d2l.{framework}.startup"
+    if importlib.util.find_spec(path):
+        importlib.import_module(path)
+
+
 def virtual_devices(framework: str, count: int) -> bool:
     """Let a framework have `count` virtual GPUs, on the processor; False where there are real ones,
     which are used then. The framework is imported."""

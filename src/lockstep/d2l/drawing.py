@@ -119,7 +119,7 @@ class Growing:
         """Draw it again if it is time for that."""
         self._changed = True
         now = time.monotonic()
-        if now - self._shown >= SECONDS:
+        if options.current().live and now - self._shown >= SECONDS:
             self._screen.show(self._drawn, status)
             self._shown = time.monotonic()
 
@@ -177,7 +177,8 @@ def described(figure: Figure) -> str:
     """
     named = [(axes.get_ylabel(), axes.get_xlabel()) for axes in figure.axes]
     words = [f"{y} against {x}" if x and y else y or x for y, x in named]
-    return f"figure: {'; '.join(filter(None, words)) or 'no names'}"
+    count = sum(len(axes.get_lines()) for axes in figure.axes)
+    return f"figure: {'; '.join(filter(None, words)) or f'curves without names, {count}'}"
 
 
 def as_panel(axes: Axes) -> Panel:

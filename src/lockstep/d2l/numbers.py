@@ -14,7 +14,11 @@ def to_numpy(value: Any) -> NDArray[Any]:
     >>> to_numpy([1, 2.5]).tolist()
     [1.0, 2.5]
     """
-    for method in ("detach", "cpu", "asnumpy", "numpy"):
+    if hasattr(value, "detach"):
+        value = value.detach()
+    if getattr(value, "is_cuda", False):
+        value = value.cpu()
+    for method in ("asnumpy", "numpy"):  # mxnet and mindspore; the others
         if hasattr(value, method):
             value = getattr(value, method)()
     if isinstance(value, list | tuple):

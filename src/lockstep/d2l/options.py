@@ -17,9 +17,10 @@ class Options:
     quick: bool = False
     epochs: int = 10  # of train_ch8, whose epochs are short
     image_epochs: int = 2  # of train_ch3, train_ch6, train_ch13
-    train_batches: int = 6  # of a pass over images
+    train_batches: int = 4  # of a pass over images
     test_batches: int = 2
     loss_batches: int = 150  # of an evaluation of the loss
+    live: bool = True  # figures are drawn while they grow, not only when they are finished
     figures: str = "auto"  # notebook, terminal, a folder; auto: by where the code runs
     notes: list[str] = field(default_factory=list)  # what was done otherwise than asked
 
@@ -32,7 +33,7 @@ def current() -> Options:
 
 
 def set(  # noqa: A001: `options.set(quick=True)` is what it does
-    *, quick: bool | None = None, figures: str | None = None
+    *, quick: bool | None = None, live: bool | None = None, figures: str | None = None
 ) -> Options:
     """Change what is given.
 
@@ -40,7 +41,7 @@ def set(  # noqa: A001: `options.set(quick=True)` is what it does
     (True, False)
     """
     global _current
-    given = {"quick": quick, "figures": figures}
+    given = {"quick": quick, "live": live, "figures": figures}
     changes = {name: value for name, value in given.items() if value is not None}
     _current = replace(_current, **changes)  # type: ignore[arg-type]
     return _current
