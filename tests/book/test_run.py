@@ -196,3 +196,30 @@ def test_no_kernel_is_left_behind(
         assert "Traceback" not in err
         assert (tmp_path / "own-pytorch.html").exists()
         assert (tmp_path / "own-pytorch.ipynb").exists()
+
+
+def test_a_registered_kernel_runs_in_any_jupyter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By Jupyter's own client, which knows nothing of Lockstep but the entry."""
+    from jupyter_client.manager import start_new_kernel
+
+    from lockstep.cli import main
+
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    assert main(["env", "kernel", "torch"]) == 0
+    manager, client = start_new_kernel(kernel_name="lockstep-torch", startup_timeout=100)
+    try:
+        said: list[str] = []
+        client.execute_interactive(
+            "from d2l import torch as d2l\nprint(d2l.__name__)",
+            output_hook=lambda message: said.append(message["content"].get("text", "")),
+            timeout=100,
+        )
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)
+    assert "".join(said) == "lockstep.d2l.torch\n"
+    assert main(["env", "kernel", "torch", "--remove"]) == 0
+    assert main(["env", "kernel", "torch", "--remove"]) == 0
+    assert capsys.readouterr().out.splitlines()[1:] == ["torch  removed", "torch  had no kernel"]

@@ -64,11 +64,42 @@ def spec(settings: Settings) -> dict[str, Any]:
     """What Jupyter needs to start such a kernel: the content of its kernel.json."""
     python = environments.interpreter(settings.framework)
     words = [python, "-P", "-m", "lockstep.book.kernel_main", settings.to_json()]
+    found = {"PYTHONPATH": variables(python).get("PYTHONPATH", "")}  # where this Lockstep is
     return {
         "argv": [*words, "-f", "{connection_file}"],
         "display_name": f"Lockstep, {settings.framework}",
         "language": "python",
+        "env": {name: value for name, value in found.items() if value},
     }
+
+
+def jupyter_name(framework: str) -> str:
+    """What Jupyter calls the kernel of a framework, once it is registered.
+
+    >>> jupyter_name("torch")
+    'lockstep-torch'
+    """
+    return f"{NAME}-{framework}"
+
+
+def register(framework: str, tab: str) -> Path:
+    """Make the kernel of a framework known to this person's Jupyter; the folder of its entry."""
+    _, specs_class = _jupyter()
+    with tempfile.TemporaryDirectory(prefix="lockstep-kernel-") as own:
+        content = spec(Settings(framework, tab, live=True))
+        (Path(own) / "kernel.json").write_text(json.dumps(content, indent=1))
+        made = specs_class().install_kernel_spec(own, jupyter_name(framework), user=True)
+    return Path(made)
+
+
+def unregister(framework: str) -> bool:
+    """Remove that entry; whether there was one."""
+    _, specs_class = _jupyter()
+    try:
+        specs_class().remove_kernel_spec(jupyter_name(framework))
+    except KeyError:  # jupyter_client: no such kernel
+        return False
+    return True
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import hashlib
 import json
 from typing import Any
 
+from lockstep.book.kernel import jupyter_name
 from lockstep.book.pieces import Cell
 from lockstep.book.run import ChapterRun
 
@@ -33,7 +34,7 @@ def notebook(run: ChapterRun) -> dict[str, Any]:
         "cells": cells,
         "metadata": {
             "kernelspec": {
-                "name": f"lockstep-{run.settings.framework}",
+                "name": jupyter_name(run.settings.framework),
                 "display_name": f"Lockstep, {run.settings.framework}",
                 "language": "python",
             },

@@ -7,6 +7,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Self, TextIO
 
+from rich.cells import cell_len, set_cell_size
+
 from lockstep.book import notebook_file
 from lockstep.book.page import chapter_page
 from lockstep.book.pieces import Cell
@@ -56,10 +58,13 @@ def cell_line(run: CellRun, total: int) -> str:
     ' 3/12  import torch                                         2.0 s  ok'
     """
     first = run.cell.first_line
-    first = first if len(first) <= WIDTH else f"{first[: WIDTH - 3]}..."
+    if cell_len(first) > WIDTH:  # in columns: Chinese letters take two
+        first = f"{set_cell_size(first, WIDTH - 3)}..."
     outcome = f"failed: {run.executed.problem}" if run.executed.problem else "ok"
     number = f"{run.number:>{len(str(total))}}/{total}"
-    return f"{number}  {first:<{WIDTH}}  {duration(run.executed.seconds):>8}  {outcome}"
+    return (
+        f"{number}  {set_cell_size(first, WIDTH)}  {duration(run.executed.seconds):>8}  {outcome}"
+    )
 
 
 def write(run: ChapterRun, folder: Path) -> tuple[Path, Path]:

@@ -115,7 +115,8 @@ def _check(args: argparse.Namespace) -> int:
     from lockstep.book import check, show
 
     def run(found: Chapter, tab: str) -> ChapterRun:
-        print(f"== {found.path.stem}, {tab}", file=sys.stderr if args.json else sys.stdout)
+        file = sys.stderr if args.json else sys.stdout
+        print(f"== {found.path.stem}, {tab}", file=file, flush=True)
         done, files = _carried_out(args, found, tab)
         if not args.json:
             show.print_summary(done, files)
