@@ -89,3 +89,15 @@ def test_what_plot_draws(
 
 def test_figures_in_words() -> None:
     assert drawing.described(grown().draw()) == "figure: loss against epoch"
+
+
+def test_the_size_is_that_of_the_next_figure() -> None:
+    options.set(figures="terminal")
+    sizes = []
+    for ask in (True, False):
+        if ask:
+            figures.set_figsize([6, 3])
+        figures.plot([1, 2])
+        sizes.append(tuple(figures.pyplot().gcf().get_size_inches()))
+        drawing.finish()
+    assert sizes == [(6, 3), (3.5, 2.5)]

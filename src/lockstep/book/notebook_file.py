@@ -8,7 +8,7 @@ from typing import Any
 
 from lockstep.book.kernel import jupyter_name
 from lockstep.book.pieces import Cell
-from lockstep.book.run import ChapterRun
+from lockstep.book.run import NOT_RUN, ChapterRun
 
 FORMAT = (4, 5)
 
@@ -24,7 +24,7 @@ def notebook(run: ChapterRun) -> dict[str, Any]:
             item |= {
                 "cell_type": "code",
                 "source": piece.source,
-                "execution_count": done.number if done.executed.outputs is not None else None,
+                "execution_count": None if done.executed is NOT_RUN else done.number,
                 "outputs": done.executed.outputs,
             }
         else:

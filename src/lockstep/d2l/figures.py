@@ -45,10 +45,14 @@ def use_svg_display() -> None:
         drawing.described(figure)))  # fmt: skip
 
 
+_asked_size: list[Sequence[float]] = []  # by a cell, for its next plot
+
+
 def set_figsize(figsize: Sequence[float] = FIGSIZE) -> None:
-    """The size of the figures that follow, in inches."""
+    """The size of the next figure, in inches."""
     use_svg_display()
     pyplot().rcParams["figure.figsize"] = tuple(figsize)
+    _asked_size[:] = [figsize]
 
 
 def set_axes(
@@ -86,10 +90,14 @@ def plot(
     X: Any, Y: Any = None, xlabel: str | None = None, ylabel: str | None = None,
     legend: Sequence[str] = (), xlim: Limits = None, ylim: Limits = None,
     xscale: str = "linear", yscale: str = "linear", fmts: Sequence[str] = FORMATS,
-    figsize: Sequence[float] = FIGSIZE, axes: Any = None,
+    figsize: Sequence[float] | None = None, axes: Any = None,
 ) -> None:  # fmt: skip
-    """Draw curves: one or several Y over one X or as many; with Y alone, over 0, 1, 2 ..."""
-    set_figsize(figsize)
+    """Draw curves: one or several Y over one X or as many; with Y alone, over 0, 1, 2 ...
+
+    The figure has the size given, or else the one that `set_figsize` was called with just before.
+    """
+    set_figsize(figsize or (_asked_size.pop() if _asked_size else FIGSIZE))
+    _asked_size.clear()
     own = axes is None
     if own and not progress.in_kernel():
         drawing.finish()
