@@ -45,7 +45,8 @@ def test_schedules(seeds: list[Path], tmp_path: Path) -> None:
     said = results(seeds[3], tmp_path)
     accuracies = [float(number) for number in re.findall(r"test acc ([\d.]+)", said)]
     assert len(accuracies) == 5
-    assert all(accuracy > 0.2 for accuracy in accuracies)  # ten classes: 0.1 by chance
+    # after 120 updates; ten classes: 0.1 by chance. A schedule that begins slowly may stay there
+    assert sorted(accuracies)[2] > 0.3
 
 
 @pytest.mark.slow
