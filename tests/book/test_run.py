@@ -16,7 +16,7 @@ import pytest
 from tests.book.chapters import as_markdown
 
 import lockstep
-from lockstep.book import chapter, run, show
+from lockstep.book import chapter, compare, run, show
 from lockstep.book.kernel import KernelFailed, Settings, started
 
 SOURCE = str(Path(lockstep.__file__).resolve().parents[1])
@@ -103,6 +103,18 @@ def test_figures_in_a_notebook(many: tuple[run.ChapterRun, str, dict[str, object
         assert shown[0]["data"]["text/plain"] == words
     assert "last 0.333" in text_of(many[0], 7)
     assert "<Figure size" not in json.dumps(many[2])
+
+
+def test_what_a_figure_showed_last_can_be_compared(
+    many: tuple[run.ChapterRun, str, dict[str, object]],
+) -> None:
+    assert compare.last_values(many[0]) == [{"loss": pytest.approx(1 / 3)}]
+    head, rows = compare.value_table([many[0], many[0]])
+    assert head == ["figure", "pytorch", "pytorch"]
+    assert rows == [["1. loss", "0.3333", "0.3333"]]
+    head, rows = compare.time_table([many[0]])
+    assert len(rows) == 10
+    assert rows[1][1].endswith(", failed")
 
 
 def test_the_notebook_is_valid(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:

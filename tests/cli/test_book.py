@@ -75,3 +75,12 @@ def test_check_refuses(mistake: Callable[..., str], folder: Path) -> None:
     (folder / "empty").mkdir()
     assert "Did you mean 'pytorch'" in mistake("book", "check", ".", "--tabs", "torch")
     assert "has no chapter" in mistake("book", "check", "empty")
+
+
+def test_compare(lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LOCKSTEP_ENVIRONMENTS", str(folder / "none"))
+    done = lockstep("book", "compare", chapter(folder), "--tabs", "pytorch", "--json")
+    assert done.code == 0, done
+    assert done.json["pytorch"]["ok"] is True
+    assert done.json["pytorch"]["figures"] == []
+    assert [cell["problem"] for cell in done.json["pytorch"]["cells"]] == ["", "", ""]

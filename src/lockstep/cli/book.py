@@ -10,6 +10,7 @@ from lockstep.cli.output import answer, print_table
 
 if TYPE_CHECKING:
     from lockstep.book.chapter import Chapter
+    from lockstep.book.check import Entry
     from lockstep.book.run import ChapterRun
 
 Files = tuple[Path, Path]
@@ -31,9 +32,15 @@ def register(subparsers: Any) -> None:
     check = commands.add_parser("check", help="run many chapters, and print which of them ran")
     check.add_argument("chapters", nargs="+", metavar="DIR", help="folders or files of chapters")
     check.add_argument("--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)")
-    for command in (run, check):
+    compare = commands.add_parser("compare", help="one chapter in its tabs, side by side")
+    compare.add_argument("chapter", metavar="CHAPTER", help="its file")
+    compare.add_argument(
+        "--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)"
+    )
+    for command in (run, check, compare):
         _add_run_options(command)
-    for command, handler in ((tabs, _tabs), (run, _run), (check, _check)):
+    handlers = ((tabs, _tabs), (run, _run), (check, _check), (compare, _compare))
+    for command, handler in handlers:
         command.add_argument("--json", action="store_true", help="print JSON")
         command.set_defaults(handler=handler)
 
@@ -110,6 +117,31 @@ def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[Ch
 
 
 def _check(args: argparse.Namespace) -> int:
+    from lockstep.book import check
+
+    entries = _entries(args, args.chapters)
+    answer(args, check.to_list(entries), lambda: print_table(*check.matrix(entries)))
+    return _code(entries)
+
+
+def _compare(args: argparse.Namespace) -> int:
+    from lockstep.book import compare
+
+    entries = _entries(args, [args.chapter])
+    runs = [entry.run for entry in entries if entry.run is not None]
+
+    def show() -> None:
+        print("\nThe last values of each figure that grew, in their order")
+        print_table(*compare.value_table(runs))
+        print("\nSeconds of each cell")
+        print_table(*compare.time_table(runs))
+
+    answer(args, compare.to_dict(runs), show)
+    return _code(entries)
+
+
+def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
+    """Run the tabs of chapters one after another, each as `book run` does."""
     import sys
 
     from lockstep.book import check, show
@@ -123,11 +155,14 @@ def _check(args: argparse.Namespace) -> int:
         return done
 
     entries = []
-    for entry in check.check(check.find(args.chapters), check.read_tabs(args.tabs), run):
+    for entry in check.check(check.find(paths), check.read_tabs(args.tabs), run):
         entries.append(entry)
         if entry.problem:
             print(f"not run: {entry.problem}", file=sys.stderr)
-    answer(args, check.to_list(entries), lambda: print_table(*check.matrix(entries)))
+    return entries
+
+
+def _code(entries: list[Entry]) -> int:
     if any(entry.run is not None and entry.run.interrupted for entry in entries):
         return 130
     return 0 if entries and all(entry.is_ok for entry in entries) else 1

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+METADATA = "lockstep"  # the key of a figure's last values in a notebook's output
 SECONDS = 1.0  # between two drawings of a figure: one takes a twentieth of that
 
 
@@ -31,6 +32,10 @@ class Drawn(Protocol):
     """Something that can be drawn as it is now."""
 
     def draw(self) -> Figure: ...
+
+    def last(self) -> dict[str, float]:
+        """The last value of each curve that grew, by its name."""
+        ...
 
     def close(self) -> None: ...
 
@@ -54,10 +59,11 @@ class NotebookScreen:
 
         figure = drawn.draw()
         data = {"image/svg+xml": svg(figure), "text/plain": described(figure)}
+        about = {METADATA: drawn.last()}  # for programs that read the notebook
         if self._handle is None:
-            self._handle = display(data, raw=True, display_id=True)
+            self._handle = display(data, raw=True, metadata=about, display_id=True)
         else:
-            self._handle.update(data, raw=True)
+            self._handle.update(data, raw=True, metadata=about)
 
     def finish(self, drawn: Drawn) -> None:
         self.show(drawn, "")

@@ -82,6 +82,9 @@ class _Plotted:
     def draw(self) -> Any:
         return self._figure
 
+    def last(self) -> dict[str, float]:
+        return {}  # it does not grow
+
     def close(self) -> None:
         pyplot().close(self._figure)
 
@@ -159,10 +162,12 @@ class Animator:
     def close(self) -> None:
         """Nothing to give back: the figure is not pyplot's."""
 
+    def last(self) -> dict[str, float]:
+        """The newest value of each curve, by its name in the legend."""
+        return {name: float(y[-1]) for name, y in zip(self._legend, self.Y, strict=False) if y}
+
     def _status(self) -> str:
-        last = [
-            f"{name} {float(y[-1]):.4g}" for name, y in zip(self._legend, self.Y, strict=False) if y
-        ]
+        last = [f"{name} {value:.4g}" for name, value in self.last().items()]
         places = [float(x[-1]) for x in self.X if x]
         return f"{self._xlabel or 'x'} {max(places, default=0.0):.4g}: {', '.join(last)}"
 
