@@ -158,7 +158,7 @@ def test_virtual_devices_and_quick_are_announced(tmp_path: Path) -> None:
 def test_a_kernel_that_dies(tmp_path: Path) -> None:
     done = carried_out(tmp_path, "print('before', flush=True)", "import os\nos._exit(9)", "1")
     assert problems(done)[0] == ""
-    assert problems(done)[1].startswith("the kernel died")
+    assert problems(done)[1].startswith("the kernel died (exit code 9)")
     assert problems(done)[2] == "not run"
     assert "before" in show.write(done, tmp_path)[1].read_text()
 

@@ -4,6 +4,7 @@ died in it. Whatever happens, what the cell had shown until then is kept."""
 from __future__ import annotations
 
 import queue
+import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -88,5 +89,10 @@ def _said(error: str) -> str:
 
 
 def _death(kernel: Kernel) -> str:
+    """How the kernel's process ended, and the last thing that it said."""
+    code = kernel.exit_code
+    how = "" if code is None else f" (exit code {code})"
+    if code is not None and code < 0:
+        how = f" (ended by {signal.Signals(-code).name})"
     said = kernel.last_words()
-    return f"the kernel died{f': {said}' if said else ''}"
+    return f"the kernel died{how}{f': {said}' if said else ''}"

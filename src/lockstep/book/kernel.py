@@ -45,6 +45,12 @@ class Kernel:
     def is_alive(self) -> bool:
         return bool(self.manager.is_alive())
 
+    @property
+    def exit_code(self) -> int | None:
+        """How its process ended; negative is the number of the signal, None is not known."""
+        process = getattr(self.manager.provisioner, "process", None)
+        return None if process is None else process.poll()
+
     def interrupt(self) -> None:
         with suppress(RuntimeError):  # it has ended meanwhile
             self.manager.interrupt_kernel()

@@ -6,6 +6,7 @@ import html
 import re
 from typing import Any
 
+from lockstep.book.mathematics import formula
 from lockstep.book.outputs import Output
 from lockstep.book.pieces import Cell
 from lockstep.book.run import CellRun, ChapterRun
@@ -81,14 +82,9 @@ def _prose(text: str) -> str:
         .enable("table")
         .render(kept.replace("\x00", "\ue000"))
     )
-    made = re.sub("\ue000(\\d+)\ue000", lambda found: _math(hidden[int(found[1])]), made)
+    made = re.sub("\ue000(\\d+)\ue000", lambda found: formula(hidden[int(found[1])]), made)
     made = re.sub(r"<(/?)h1>", r"<\1h2>", made)  # the page has a title already
     return f'<div class="prose">{made}</div>'
-
-
-def _math(text: str) -> str:
-    kind = "div" if text.startswith("$$") else "span"
-    return f'<{kind} class="math">{html.escape(text.strip("$").strip())}</{kind}>'
 
 
 def _cell(run: CellRun) -> str:
@@ -141,6 +137,8 @@ CSS = """\
 .prose { margin: 1rem .2rem; overflow-wrap: anywhere; }
 .prose h2, .prose h3 { margin: 1.6rem 0 .5rem; font-size: 1.15rem; }
 .math { font-family: ui-serif, Georgia, serif; font-style: italic; }
+.math.drawn img { height: auto; }
+@media (prefers-color-scheme: dark) { .math.drawn img { filter: invert(1); } }
 div.math { overflow-x: auto; padding: .3rem 1rem; }
 .cell { padding: .5rem .8rem .8rem; }
 .cell pre { margin: .4rem 0; white-space: pre-wrap; overflow-wrap: anywhere; max-height: 40rem;
