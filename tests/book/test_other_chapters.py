@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.book.chapters import Cells, as_markdown, as_restructured
 
-from lockstep.book import chapter, run
+from lockstep.book import chapter, running
 from lockstep.data import find
 
 IMPORTS = """\
@@ -122,6 +122,6 @@ def test_it_runs_quickly(cells: Cells, text: str, tmp_path: Path) -> None:
     if find("fashion-mnist") is None or find("timemachine") is None:
         pytest.skip("the data are not on this machine")
     found = chapter.parse(text, tmp_path / "own.md")
-    settings = run.settings_for(found, "pytorch", quick=True)
-    done = run.run(found, settings, tmp_path)
+    settings = running.settings_for(found, "pytorch", quick=True)
+    done = running.run(found, settings, tmp_path)
     assert [item.executed.problem for item in done.cells] == [""] * len(cells)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lockstep.book import chapter, run
+from lockstep.book import chapter, running
 from lockstep.data import find
 
 
@@ -16,7 +16,7 @@ def results(path: Path, folder: Path) -> str:
     if find("fashion-mnist") is None or find("timemachine") is None:
         pytest.skip("the data are not on this machine")
     found = chapter.read(path)
-    done = run.run(found, run.settings_for(found, "pytorch", quick=True), folder)
+    done = running.run(found, running.settings_for(found, "pytorch", quick=True), folder)
     assert [item.executed.problem for item in done.cells] == [""] * len(done.cells)
     outputs = [output for item in done.cells for output in item.executed.outputs]
     assert "stderr" not in {output.get("name") for output in outputs}  # no warning either

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import nn
 
-from lockstep.d2l import options
+from lockstep.d2l import drawing, options
 from lockstep.d2l import torch as d2l
 from lockstep.d2l.text import Vocab
 from lockstep.data import airfoil
@@ -22,6 +22,7 @@ def as_text() -> Iterator[None]:
     torch.manual_seed(0)
     options.set(figures="terminal")
     yield
+    drawing.finish()
     options.set(figures="auto", quick=False)
     options.current().notes.clear()
 

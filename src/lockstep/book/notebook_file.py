@@ -8,7 +8,7 @@ from typing import Any
 
 from lockstep.book.kernel import jupyter_name
 from lockstep.book.pieces import Cell
-from lockstep.book.run import NOT_RUN, ChapterRun
+from lockstep.book.running import NOT_RUN, ChapterRun
 
 FORMAT = (4, 5)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from lockstep.d2l.progress import MIME
+from lockstep.d2l.cell_progress import MIME
 
 Output = dict[str, Any]
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")

@@ -10,9 +10,9 @@ from typing import Self, TextIO
 from rich.cells import cell_len, set_cell_size
 
 from lockstep.book import notebook_file
-from lockstep.book.page import chapter_page
+from lockstep.book.chapter_page import chapter_page
 from lockstep.book.pieces import Cell
-from lockstep.book.run import CellRun, ChapterRun, Listener
+from lockstep.book.running import CellRun, ChapterRun, Listener
 from lockstep.files import write_whole
 from lockstep.report.progress import Report, work_progress
 from lockstep.report.quantities import duration

@@ -10,8 +10,8 @@ from lockstep.cli.output import answer, print_table
 
 if TYPE_CHECKING:
     from lockstep.book.chapter import Chapter
-    from lockstep.book.check import Entry
-    from lockstep.book.run import ChapterRun
+    from lockstep.book.matrix import Entry
+    from lockstep.book.running import ChapterRun
 
 Files = tuple[Path, Path]
 
@@ -104,39 +104,39 @@ def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[Ch
     """Run one tab as the options say, with a line for each cell, and write its files."""
     import sys
 
-    from lockstep.book import run, show
+    from lockstep.book import running, show
     from lockstep.checks import whole
 
     devices = whole("devices", args.devices, most=64)
-    settings = run.settings_for(found, tab, quick=args.quick, num_devices=devices)
+    settings = running.settings_for(found, tab, quick=args.quick, num_devices=devices)
     timeout = _timeout(args)
     out = Path(args.out)
     with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
-        done = run.run(found, settings, out, lines, timeout)
+        done = running.run(found, settings, out, lines, timeout)
     return done, show.write(done, out)
 
 
 def _check(args: argparse.Namespace) -> int:
-    from lockstep.book import check
+    from lockstep.book import matrix
 
     entries = _entries(args, args.chapters)
-    answer(args, check.to_list(entries), lambda: print_table(*check.matrix(entries)))
+    answer(args, matrix.to_list(entries), lambda: print_table(*matrix.matrix(entries)))
     return _code(entries)
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from lockstep.book import compare
+    from lockstep.book import side_by_side
 
     entries = _entries(args, [args.chapter])
     runs = [entry.run for entry in entries if entry.run is not None]
 
     def show() -> None:
         print("\nThe last values of each figure that grew, in their order")
-        print_table(*compare.value_table(runs))
+        print_table(*side_by_side.value_table(runs))
         print("\nSeconds of each cell")
-        print_table(*compare.time_table(runs))
+        print_table(*side_by_side.time_table(runs))
 
-    answer(args, compare.to_dict(runs), show)
+    answer(args, side_by_side.to_dict(runs), show)
     return _code(entries)
 
 
@@ -144,7 +144,7 @@ def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
     """Run the tabs of chapters one after another, each as `book run` does."""
     import sys
 
-    from lockstep.book import check, show
+    from lockstep.book import matrix, show
 
     def run(found: Chapter, tab: str) -> ChapterRun:
         file = sys.stderr if args.json else sys.stdout
@@ -155,7 +155,7 @@ def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
         return done
 
     entries = []
-    for entry in check.check(check.find(paths), check.read_tabs(args.tabs), run):
+    for entry in matrix.check(matrix.find(paths), matrix.read_tabs(args.tabs), run):
         entries.append(entry)
         if entry.problem:
             print(f"not run: {entry.problem}", file=sys.stderr)
@@ -178,7 +178,7 @@ def _only_tab(found: Chapter) -> str:
 
 
 def _timeout(args: argparse.Namespace) -> float:
-    from lockstep.book.run import TIMEOUT
+    from lockstep.book.running import TIMEOUT
     from lockstep.errors import InputError
 
     if args.timeout is None:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from lockstep.d2l import options, progress
-from lockstep.d2l.figures import Animator, plot, pyplot, set_figsize
+from lockstep.d2l import cell_progress, options
 from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.plotting import Animator, plot, pyplot, set_figsize
 
 PREFIXES = ("time traveller", "traveller")
 
@@ -33,7 +33,7 @@ def train_text(
     perplexity = speed = float("nan")
     for epoch in range(1, num_epochs + 1):
         perplexity, speed = run_epoch()
-        progress.report(epoch / num_epochs)
+        cell_progress.report(epoch / num_epochs)
         if epoch % every == 0:
             animator.add(epoch, [perplexity])
     print(f"perplexity {perplexity:.1f}, {speed:.1f} tokens/sec on {device}")

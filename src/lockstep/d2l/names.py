@@ -16,7 +16,7 @@ from lockstep.errors import unknown
 # files of this room: the same for every framework
 SHARED = {
     "measuring": ("Accumulator", "Timer"),
-    "figures": (
+    "plotting": (
         "Animator", "annotate", "plot", "plt", "set_axes", "set_figsize", "show_images",
         "use_svg_display",
     ),

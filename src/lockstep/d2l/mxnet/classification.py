@@ -9,9 +9,9 @@ from mxnet import autograd, gluon, init
 
 from lockstep.d2l import options
 from lockstep.d2l.batches import get_fashion_mnist_labels
-from lockstep.d2l.figures import show_images
 from lockstep.d2l.loops import epochs, evaluation_batches, train_classifier, train_images
 from lockstep.d2l.measuring import Accumulator
+from lockstep.d2l.plotting import show_images
 
 
 def accuracy(y_hat: Any, y: Any) -> float:

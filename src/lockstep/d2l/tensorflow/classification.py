@@ -9,9 +9,9 @@ import tensorflow as tf
 
 from lockstep.d2l import options
 from lockstep.d2l.batches import get_fashion_mnist_labels
-from lockstep.d2l.figures import Animator, show_images
 from lockstep.d2l.loops import epochs, evaluation_batches, train_classifier
 from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.plotting import Animator, show_images
 
 
 def accuracy(y_hat: Any, y: Any) -> float:

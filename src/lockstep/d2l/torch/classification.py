@@ -10,9 +10,9 @@ from torch import Tensor, nn
 
 from lockstep.d2l import options
 from lockstep.d2l.batches import get_fashion_mnist_labels
-from lockstep.d2l.figures import show_images
 from lockstep.d2l.loops import epochs, evaluation_batches, train_classifier, train_images
 from lockstep.d2l.measuring import Accumulator
+from lockstep.d2l.plotting import show_images
 
 Net = nn.Module | Callable[[Any], Tensor]
 

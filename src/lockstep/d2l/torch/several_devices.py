@@ -10,9 +10,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lockstep.d2l import options
-from lockstep.d2l.figures import Animator
 from lockstep.d2l.loops import epochs
 from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.plotting import Animator
 from lockstep.d2l.torch.classification import accuracy, evaluate_accuracy_gpu
 from lockstep.d2l.torch.devices import try_all_gpus
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lockstep.book import chapter, page, run
+from lockstep.book import chapter, chapter_page, running
 from lockstep.book.execution import Executed
 from lockstep.book.kernel import Settings
 from lockstep.book.mathematics import formula
@@ -34,8 +34,8 @@ def made(outputs: list[dict[str, object]], problem: str = "") -> str:
     found = chapter.parse(TEXT, Path("sums.md"))
     settings = Settings("torch", "pytorch")
     (cell,) = found.cells("pytorch")
-    done = run.CellRun(1, cell, Executed(outputs, 0.5, problem))
-    return page.chapter_page(run.ChapterRun(found, "pytorch", settings, (done,), 0.5))
+    done = running.CellRun(1, cell, Executed(outputs, 0.5, problem))
+    return chapter_page.chapter_page(running.ChapterRun(found, "pytorch", settings, (done,), 0.5))
 
 
 def test_what_comes_from_outside_is_escaped() -> None:

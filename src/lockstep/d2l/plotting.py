@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from lockstep.d2l import drawing, progress
+from lockstep.d2l import cell_progress, drawing
 from lockstep.d2l.numbers import curve, curves, to_numpy
 from lockstep.errors import MissingError
 from lockstep.report.figures import new_figure
@@ -20,7 +20,7 @@ Limits = Sequence[float] | None
 def pyplot() -> Any:
     """matplotlib.pyplot, which opens no window where figures are drawn as text or into files."""
     new_figure(1, 1)  # raises a MissingError where matplotlib is not installed
-    if "matplotlib.pyplot" not in sys.modules and not progress.in_kernel():
+    if "matplotlib.pyplot" not in sys.modules and not cell_progress.in_kernel():
         import matplotlib as mpl
 
         mpl.use("agg")
@@ -31,7 +31,7 @@ def pyplot() -> Any:
 
 def use_svg_display() -> None:
     """Let a notebook show figures as SVG, and say what they show instead of their size."""
-    if not progress.in_kernel():
+    if not cell_progress.in_kernel():
         return
     try:
         from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def use_svg_display() -> None:
         what = "matplotlib, which draws figures, is not installed"
         raise MissingError(what, "Install it with: pip install 'lockstep-train[book]'") from None
     set_matplotlib_formats("svg")
-    formatter = progress.ipython().display_formatter.formatters["text/plain"]
+    formatter = cell_progress.ipython().display_formatter.formatters["text/plain"]
     formatter.for_type(Figure, lambda figure, printer, cycle: printer.text(
         drawing.described(figure)))  # fmt: skip
 
@@ -102,7 +102,7 @@ def plot(
     set_figsize(figsize or (_asked_size.pop() if _asked_size else FIGSIZE))
     _asked_size.clear()
     own = axes is None
-    if own and not progress.in_kernel():
+    if own and not cell_progress.in_kernel():
         drawing.finish()
     axes = axes or pyplot().gca()
     axes.cla()
@@ -112,7 +112,7 @@ def plot(
     for place, (x, y) in enumerate(zip(xs, ys, strict=False)):
         axes.plot(curve(list(x)), curve(y), fmts[place % len(fmts)])
     set_axes(axes, xlabel, ylabel, xlim, ylim, xscale, yscale, legend)
-    if own and not progress.in_kernel():  # a notebook shows pyplot's figures by itself
+    if own and not cell_progress.in_kernel():  # a notebook shows pyplot's figures by itself
         drawing.begin(_Plotted(axes.figure)).changed()
 
 
@@ -147,7 +147,7 @@ class Animator:
                 self.X[place].append(a)
                 self.Y[place].append(b)
         if self._xlim is not None and xs and xs[0] is not None and self._xlim[1] > 0:
-            progress.report(float(xs[0]) / float(self._xlim[1]))
+            cell_progress.report(float(xs[0]) / float(self._xlim[1]))
         self._growing.changed(self._status())
 
     def draw(self) -> Any:
@@ -185,7 +185,7 @@ def show_images(
         axes.axis("off")
         if titles is not None:
             axes.set_title(titles[place])
-    if not progress.in_kernel():
+    if not cell_progress.in_kernel():
         drawing.begin(_Plotted(figure)).changed()
     return places
 
@@ -198,4 +198,4 @@ def annotate(text: str, xy: Sequence[float], xytext: Sequence[float]) -> None:
 def __getattr__(name: str) -> Any:
     if name == "plt":  # imported when it is first used
         return pyplot()
-    raise AttributeError(f"lockstep.d2l.figures has no name {name!r}")
+    raise AttributeError(f"lockstep.d2l.plotting has no name {name!r}")

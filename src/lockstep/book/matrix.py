@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.book import chapter as chapters
-from lockstep.book.run import ChapterRun
+from lockstep.book.running import ChapterRun
 from lockstep.errors import InputError, LockstepError, unknown
 from lockstep.report.quantities import duration
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lockstep.book.run import ChapterRun
+from lockstep.book.running import ChapterRun
 from lockstep.d2l.drawing import METADATA
 from lockstep.report.quantities import duration
 

@@ -9,7 +9,7 @@ from typing import Any
 from lockstep.book.mathematics import formula
 from lockstep.book.outputs import Output
 from lockstep.book.pieces import Cell
-from lockstep.book.run import CellRun, ChapterRun
+from lockstep.book.running import CellRun, ChapterRun
 from lockstep.report import page
 from lockstep.report.quantities import duration
 

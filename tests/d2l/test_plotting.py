@@ -9,19 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from lockstep.d2l import drawing, figures, options
+from lockstep.d2l import drawing, options, plotting
 
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     yield
     drawing.finish()
-    figures.pyplot().close("all")
+    plotting.pyplot().close("all")
     options.set(figures="auto")
 
 
-def grown() -> figures.Animator:
-    animator = figures.Animator("epoch", "loss", legend=["train", "test"], xlim=[0, 4])
+def grown() -> plotting.Animator:
+    animator = plotting.Animator("epoch", "loss", legend=["train", "test"], xlim=[0, 4])
     for epoch in range(1, 5):
         animator.add(epoch, (1 / epoch, None if epoch % 2 else 2 / epoch))
     return animator
@@ -49,8 +49,8 @@ def test_a_terminal_gets_text_once(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_another_figure_finishes_the_one_before(capsys: pytest.CaptureFixture[str]) -> None:
     options.set(figures="terminal")
-    figures.plot([1, 2, 3], [[1, 4, 9], [1, 2, 3]], "x", "y", legend=["square", "line"])
-    figures.pyplot().gca().set_xscale("log")
+    plotting.plot([1, 2, 3], [[1, 4, 9], [1, 2, 3]], "x", "y", legend=["square", "line"])
+    plotting.pyplot().gca().set_xscale("log")
     grown()
     assert "A = square" in capsys.readouterr().out
 
@@ -59,7 +59,7 @@ def test_a_folder_gets_files(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     options.set(figures=str(tmp_path))
     grown()
     drawing.finish()
-    figures.plot(np.arange(5.0))
+    plotting.plot(np.arange(5.0))
     drawing.finish()
     files = sorted(tmp_path.glob("*.svg"))
     assert len(files) == 2
@@ -81,8 +81,8 @@ def test_what_plot_draws(
     x: object, y: object, wanted: list[tuple[list[float], list[float]]]
 ) -> None:
     options.set(figures="terminal")
-    figures.plot(x, y)
-    lines = figures.pyplot().gca().get_lines()
+    plotting.plot(x, y)
+    lines = plotting.pyplot().gca().get_lines()
     drawn = [(list(line.get_xdata()), list(line.get_ydata())) for line in lines]
     assert drawn == wanted
 
@@ -96,8 +96,8 @@ def test_the_size_is_that_of_the_next_figure() -> None:
     sizes = []
     for ask in (True, False):
         if ask:
-            figures.set_figsize([6, 3])
-        figures.plot([1, 2])
-        sizes.append(tuple(figures.pyplot().gcf().get_size_inches()))
+            plotting.set_figsize([6, 3])
+        plotting.plot([1, 2])
+        sizes.append(tuple(plotting.pyplot().gcf().get_size_inches()))
         drawing.finish()
     assert sizes == [(6, 3), (3.5, 2.5)]

@@ -16,7 +16,7 @@ import pytest
 from tests.book.chapters import as_markdown
 
 import lockstep
-from lockstep.book import chapter, compare, run, show
+from lockstep.book import chapter, running, show, side_by_side
 from lockstep.book.kernel import KernelFailed, Settings, started
 
 SOURCE = str(Path(lockstep.__file__).resolve().parents[1])
@@ -28,14 +28,16 @@ def written(folder: Path, *codes: str) -> Path:
     return path
 
 
-def carried_out(folder: Path, *codes: str, timeout: float = 200.0) -> run.ChapterRun:
+def carried_out(folder: Path, *codes: str, timeout: float = 200.0) -> running.ChapterRun:
     found = chapter.read(written(folder, *codes))
-    settings = run.settings_for(found, "pytorch")
-    return run.run(found, settings, folder, timeout=timeout)
+    settings = running.settings_for(found, "pytorch")
+    return running.run(found, settings, folder, timeout=timeout)
 
 
 @pytest.fixture(scope="module")
-def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[run.ChapterRun, str, dict[str, object]]:
+def many(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> tuple[running.ChapterRun, str, dict[str, object]]:
     """One chapter with many kinds of cells, its page and its notebook."""
     folder = tmp_path_factory.mktemp("many")
     done = carried_out(
@@ -57,12 +59,12 @@ def many(tmp_path_factory: pytest.TempPathFactory) -> tuple[run.ChapterRun, str,
     return done, page.read_text(), json.loads(notebook.read_text())
 
 
-def problems(done: run.ChapterRun) -> list[str]:
+def problems(done: running.ChapterRun) -> list[str]:
     return [item.executed.problem for item in done.cells]
 
 
 def test_each_cell_ends_as_it_should(
-    many: tuple[run.ChapterRun, str, dict[str, object]],
+    many: tuple[running.ChapterRun, str, dict[str, object]],
 ) -> None:
     found = problems(many[0])
     assert found[0] == ""
@@ -75,27 +77,27 @@ def test_each_cell_ends_as_it_should(
     assert not many[0].is_whole
 
 
-def text_of(done: run.ChapterRun, place: int) -> str:
+def text_of(done: running.ChapterRun, place: int) -> str:
     outputs = done.cells[place].executed.outputs
     return "".join(
         output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in outputs
     )
 
 
-def test_outputs(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:
+def test_outputs(many: tuple[running.ChapterRun, str, dict[str, object]]) -> None:
     done = many[0]
     assert text_of(done, 0) == "said\n42"
     assert "(True, False)" in text_of(done, 4)
     assert text_of(done, 8) == "41"  # the kernel lived on after the endless cell
 
 
-def test_a_flood_of_output_is_cut(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:
+def test_a_flood_of_output_is_cut(many: tuple[running.ChapterRun, str, dict[str, object]]) -> None:
     said = text_of(many[0], 3)
     assert len(said) < 1_000_200
     assert said.endswith("[2,000,000 more characters were printed and not kept]\n")
 
 
-def test_figures_in_a_notebook(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:
+def test_figures_in_a_notebook(many: tuple[running.ChapterRun, str, dict[str, object]]) -> None:
     for place, words in ((6, "figure: square against x"), (7, "figure: loss against epoch")):
         shown = [item for item in many[0].cells[place].executed.outputs if "data" in item]
         assert len(shown) == 1  # the last state, not one output for each point
@@ -106,18 +108,18 @@ def test_figures_in_a_notebook(many: tuple[run.ChapterRun, str, dict[str, object
 
 
 def test_what_a_figure_showed_last_can_be_compared(
-    many: tuple[run.ChapterRun, str, dict[str, object]],
+    many: tuple[running.ChapterRun, str, dict[str, object]],
 ) -> None:
-    assert compare.last_values(many[0]) == [{"loss": pytest.approx(1 / 3)}]
-    head, rows = compare.value_table([many[0], many[0]])
+    assert side_by_side.last_values(many[0]) == [{"loss": pytest.approx(1 / 3)}]
+    head, rows = side_by_side.value_table([many[0], many[0]])
     assert head == ["figure", "pytorch", "pytorch"]
     assert rows == [["1. loss", "0.3333", "0.3333"]]
-    head, rows = compare.time_table([many[0]])
+    head, rows = side_by_side.time_table([many[0]])
     assert len(rows) == 10
     assert rows[1][1].endswith(", failed")
 
 
-def test_the_notebook_is_valid(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:
+def test_the_notebook_is_valid(many: tuple[running.ChapterRun, str, dict[str, object]]) -> None:
     notebook = nbformat.from_dict(many[2])
     nbformat.validate(notebook)
     codes = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
@@ -125,7 +127,9 @@ def test_the_notebook_is_valid(many: tuple[run.ChapterRun, str, dict[str, object
     assert notebook.cells[0].cell_type == "markdown"
 
 
-def test_the_page_needs_nothing_else(many: tuple[run.ChapterRun, str, dict[str, object]]) -> None:
+def test_the_page_needs_nothing_else(
+    many: tuple[running.ChapterRun, str, dict[str, object]],
+) -> None:
     page = many[1]
     assert "6 of 9 cells ran" in page
     assert "NameError" in page
@@ -143,9 +147,9 @@ def test_virtual_devices_and_quick_are_announced(tmp_path: Path) -> None:
         "from lockstep.d2l import options\noptions.shortened('epochs', 30, 2)",
     )
     found = chapter.read(written(tmp_path, *codes))
-    settings = run.settings_for(found, "pytorch", quick=True, num_devices=2)
+    settings = running.settings_for(found, "pytorch", quick=True, num_devices=2)
     assert settings.num_devices == 2
-    done = run.run(found, settings, tmp_path)
+    done = running.run(found, settings, tmp_path)
     assert done.is_whole, problems(done)
     assert "['cuda:0', 'cuda:1', 'cpu']" in text_of(done, 0)
     assert text_of(done, 1) == "2"
@@ -177,7 +181,7 @@ def test_a_kernel_that_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_devices_only_where_a_chapter_asks_for_several(tmp_path: Path) -> None:
     def num_devices(code: str) -> int:
-        return run.settings_for(chapter.read(written(tmp_path, code)), "pytorch").num_devices
+        return running.settings_for(chapter.read(written(tmp_path, code)), "pytorch").num_devices
 
     assert num_devices("d2l.try_gpu()") == 0
     assert num_devices("d2l.try_gpu(i)") == 2
