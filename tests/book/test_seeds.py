@@ -27,8 +27,9 @@ def test_minibatch_sgd(seeds: list[Path], tmp_path: Path) -> None:
     said = results(seeds[4], tmp_path)
     losses = [float(number) for number in re.findall(r"loss: ([\d.]+)", said)]
     assert len(losses) == 5
-    # least squares gives 0.242; the loss is measured on a part of the rows
-    assert all(0.2 < loss < 0.32 for loss in losses)
+    # least squares gives 0.242, a half of the variance 1 is 0.5; with batches of one the loss is
+    # measured on 150 rows, whose mean is off by 0.03 or so
+    assert all(0.13 < loss < 0.38 for loss in losses)
 
 
 @pytest.mark.slow
