@@ -95,6 +95,9 @@ def test_a_flood_of_output_is_cut(many: tuple[running.ChapterRun, str, dict[str,
     said = text_of(many[0], 3)
     assert len(said) < 1_000_200
     assert said.endswith("[2,000,000 more characters were printed and not kept]\n")
+    line = show.cell_line(many[0].cells[3], 9)
+    assert line.endswith("ok; it printed too much, the rest was not kept")
+    assert not many[0].cells[0].executed.is_cut
 
 
 def test_figures_in_a_notebook(many: tuple[running.ChapterRun, str, dict[str, object]]) -> None:

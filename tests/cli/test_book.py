@@ -1,4 +1,4 @@
-"""`lockstep book`: what it prints and what it refuses; chapters themselves are run in tests/book."""
+"""`lockstep book`: what it prints and what it refuses; tests/book runs chapters themselves."""
 
 from __future__ import annotations
 

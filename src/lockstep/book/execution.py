@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from lockstep.book.kernel import Kernel
-from lockstep.book.outputs import Output, Outputs
+from lockstep.book.outputs import CUT, Output, Outputs
 from lockstep.report.quantities import duration
 
 POLL_SECONDS = 0.25
@@ -28,6 +28,11 @@ class Executed:
     problem: str = ""
     is_last: bool = False
     interrupted: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether it printed more than was kept."""
+        return any(output.get("text", "").endswith(f"{CUT}]\n") for output in self.outputs)
 
 
 def execute(kernel: Kernel, source: str, limit: float, tick: Tick) -> Executed:

@@ -11,6 +11,7 @@ import sys
 from typing import Any
 
 from lockstep import d2l
+from lockstep.book.outputs import CUT
 from lockstep.d2l import options
 from lockstep.frameworks import registry
 
@@ -49,7 +50,7 @@ class Limit:
     def end_cell(self, *event: object) -> None:
         """Say how much was dropped, and begin anew."""
         if self.count > LONGEST:
-            self._write(f"\n[{self.count - LONGEST:,} more characters were printed and not kept]\n")
+            self._write(f"\n[{self.count - LONGEST:,} {CUT}]\n")
         self.count = 0
 
 

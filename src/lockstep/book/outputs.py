@@ -8,6 +8,7 @@ from typing import Any
 from lockstep.d2l.cell_progress import MIME
 
 Output = dict[str, Any]
+CUT = "more characters were printed and not kept"  # ends what a cell printed too much of
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 

@@ -61,6 +61,8 @@ def cell_line(run: CellRun, total: int) -> str:
     if cell_len(first) > WIDTH:  # in columns: Chinese letters take two
         first = f"{set_cell_size(first, WIDTH - 3)}..."
     outcome = f"failed: {run.executed.problem}" if run.executed.problem else "ok"
+    if run.executed.is_cut:
+        outcome += "; it printed too much, the rest was not kept"
     number = f"{run.number:>{len(str(total))}}/{total}"
     return (
         f"{number}  {set_cell_size(first, WIDTH)}  {duration(run.executed.seconds):>8}  {outcome}"
