@@ -22,16 +22,16 @@ OPTIMIZERS: Cells = [
     (
         ("pytorch",),
         """\
-def momentum(params, states, hyperparams):
-    for p, v in zip(params, states):
-        with torch.no_grad():
-            v[:] = hyperparams['momentum'] * v + p.grad
-            p[:] -= hyperparams['lr'] * v
-        p.grad.data.zero_()
+def heavy_ball(params, states, hyperparams):
+    lr, beta = hyperparams['lr'], hyperparams['momentum']
+    for place, param in enumerate(params):
+        states[place].mul_(beta).add_(param.grad)
+        param.data.add_(states[place], alpha=-lr)
+        param.grad = None
 
 data_iter, dim = d2l.get_data_ch11(batch_size=100)
-states = (torch.zeros((dim, 1)), torch.zeros(1))
-times, losses = d2l.train_ch11(momentum, states, {'lr': 0.05, 'momentum': 0.5}, data_iter, dim)
+states = [torch.zeros(dim, 1), torch.zeros(1)]
+times, losses = d2l.train_ch11(heavy_ball, states, {'lr': 0.06, 'momentum': 0.4}, data_iter, dim)
 assert losses[-1] < 0.27""",
     ),
     *(
@@ -49,15 +49,15 @@ assert losses[-1] < 0.27""",
     (
         ("pytorch",),
         """\
-def step(x1, x2, s1, s2):
-    return x1 - 0.4 * 0.2 * x1, x2 - 0.4 * 4 * x2, s1, s2
+def step(a, b, s, t):
+    return 0.8 * a, -0.5 * b, s, t
 
-d2l.show_trace_2d(lambda x1, x2: 0.1 * x1 ** 2 + 2 * x2 ** 2, d2l.train_2d(step))""",
+d2l.show_trace_2d(lambda a, b: a * a + 3 * b * b, d2l.train_2d(step))""",
     ),
     (
         ("pytorch",),
         """\
-w, b = torch.tensor([2.0, -3.4]), 4.2
+w, b = torch.tensor([1.5, -2.5]), 0.5
 features, labels = d2l.synthetic_data(w, b, 200)
 d2l.set_figsize()
 d2l.plt.scatter(d2l.numpy(features[:, 1]), d2l.numpy(labels), 1);""",
