@@ -26,7 +26,11 @@ collect_ignore_glob = [
     pattern
     for name in registry.names()
     if not registry.is_installed(name)
-    for pattern in (f"src/lockstep/frameworks/{name}/*", f"tests/conversion/in_{name}.py")
+    for pattern in (
+        f"src/lockstep/frameworks/{name}/*",
+        f"src/lockstep/d2l/{name}/*",
+        f"tests/conversion/in_{name}.py",
+    )
 ]
 # an extension that is imported changes what every other test of the process sees
 collect_ignore_glob += ["tests/extension/*", "tests/frameworks/outside/*"]

@@ -113,9 +113,10 @@ def test_help_takes_less_than_half_a_second() -> None:
 ORDER = (
     "errors", "checks", "extensions", "files", "trees", "showing", "schedules", "spec", "ops",
     "array_files", "contract", "recipes", "data", "models", "optimizers", "task", "processes",
-    "frameworks", "training", "comparison", "sweeps", "report", "experiments", "cli",
+    "frameworks", "training", "comparison", "sweeps", "report", "experiments", "d2l", "book", "cli",
 )  # fmt: skip
-# files and folders outside the adapters that a framework's distributed engine is used in
+# files and folders outside the adapters that a framework is used in: its distributed engine, and
+# the names of the book in that framework
 ENGINES = {
     "torch": ("experiments/allreduce/process_plans.py", "experiments/ways_to_split/ways"),
     "jax": ("experiments/allreduce/xla.py",),
@@ -187,7 +188,7 @@ def test_frameworks_are_imported_in_their_adapters_only() -> None:
             seen.add(package)
             adapter = "jax" if package in ("jaxlib", "flax", "optax") else package
             own = found.file.is_relative_to(ROOT / "frameworks" / adapter)
-            engines = [ROOT / place for place in ENGINES.get(adapter, ())]
+            engines = [ROOT / place for place in (*ENGINES.get(adapter, ()), f"d2l/{adapter}")]
             assert own or any(found.file.is_relative_to(place) for place in engines), found
     assert {"torch", "jax"} <= seen
 

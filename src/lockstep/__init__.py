@@ -49,7 +49,7 @@ _HOMES = {
 }
 _ROOMS = (
     "errors", "recipes", "schedules", "spec", "ops", "data", "models", "optimizers", "frameworks",
-    "report", "experiments",
+    "report", "experiments", "d2l",
 )  # fmt: skip
 
 if TYPE_CHECKING:

@@ -32,6 +32,7 @@ FILES = (  # in the order of their commands in the help
     "doctor",
     "devices",
     "experiment",
+    "book",
 )
 
 

@@ -30,6 +30,14 @@ def register(subparsers: Any) -> None:
         command = commands.add_parser(name, help=f"{verb} the environment of a framework")
         command.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
         command.set_defaults(handler=handler)
+    kernel = commands.add_parser(
+        "kernel",
+        help="let your Jupyter run notebooks in a framework's environment",
+        description="Registers a kernel for you alone, in which the book's names are there too.",
+    )
+    kernel.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
+    kernel.add_argument("--remove", action="store_true", help="take it away again")
+    kernel.set_defaults(handler=_kernel)
     check = commands.add_parser(
         "check", help="train a few steps in every framework, against the oracle"
     )
@@ -79,6 +87,20 @@ def _remove(args: argparse.Namespace) -> int:
 
     for name in _named(args.frameworks):
         print(f"{name}  {'removed' if installing.remove(name) else 'had no environment'}")
+    return 0
+
+
+def _kernel(args: argparse.Namespace) -> int:
+    from lockstep.book import kernel
+    from lockstep.book.chapter import TABS
+
+    tab_of = {framework: tab for tab, framework in TABS.items()}
+    for name in _named(args.frameworks):
+        if args.remove:
+            removed = kernel.unregister(name)
+            print(f"{name}  {'removed' if removed else 'had no kernel'}")
+        else:
+            print(f"{name}  {kernel.register(name, tab_of[name])}")
     return 0
 
 

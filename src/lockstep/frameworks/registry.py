@@ -141,11 +141,16 @@ def get(name: str) -> Framework:
     check_known(name)
     if not is_installed(name):
         raise MissingError(f"framework = {name!r}: is not installed", how_to_get(name))
-    threads.spin_briefly(_declared(name, "IMPORTS", name))
-    _module(name, "startup")  # first: what must be set before the framework is imported
+    prepare(name)
     adapter: Any = _module(name, "adapter")
     found: Framework = adapter.framework
     return found
+
+
+def prepare(name: str) -> None:
+    """Set what must be set before a framework is imported; some are imported by it."""
+    threads.spin_briefly(_declared(name, "IMPORTS", name))
+    _module(name, "startup")
 
 
 def _module(name: str, file: str) -> Any:

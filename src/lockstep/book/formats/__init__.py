@@ -1,0 +1,1 @@
+"""How chapters are written down: a file for each format, text in, pieces in their order out."""

@@ -1,0 +1,100 @@
+"""The outputs of a cell, collected from a kernel's messages as a notebook keeps them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from lockstep.d2l.cell_progress import MIME
+
+Output = dict[str, Any]
+CUT = "more characters were printed and not kept"  # ends what a cell printed too much of
+_COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+class Outputs:
+    """What one cell has shown so far, and how far it says it is (`share`, from 0 to 1)."""
+
+    def __init__(self) -> None:
+        self.items: list[Output] = []
+        self.share = 0.0
+        self.error = ""  # the last line of the error that ended the cell
+        self._places: dict[str, int] = {}  # of displays that may be updated
+        self._clear_next = False
+
+    def add(self, message: dict[str, Any]) -> None:
+        """Take in one message of the kernel's output channel."""
+        kind, content = message["msg_type"], message["content"]
+        match kind:
+            case "stream":
+                self._add_text(content["name"], content["text"])
+            case "display_data" | "execute_result":
+                self._add_display(kind, content)
+            case "update_display_data":
+                self._update(content)
+            case "clear_output":
+                self._clear_next = content.get("wait", False)
+                if not self._clear_next:
+                    self._clear()
+            case "error":
+                self.error = last_line(content["evalue"], content["ename"])
+                lines = [_COLOUR.sub("", line) for line in content["traceback"]]
+                self._append({"output_type": "error", "ename": content["ename"],
+                              "evalue": content["evalue"], "traceback": lines})  # fmt: skip
+
+    def _append(self, output: Output) -> None:
+        if self._clear_next:
+            self._clear()
+        self.items.append(output)
+
+    def _clear(self) -> None:
+        self.items.clear()
+        self._places.clear()
+        self._clear_next = False
+
+    def _add_text(self, name: str, text: str) -> None:
+        last = self.items[-1] if self.items and not self._clear_next else {}
+        if last.get("output_type") == "stream" and last["name"] == name:
+            last["text"] = overwritten(last["text"] + text)
+        else:
+            self._append({"output_type": "stream", "name": name, "text": overwritten(text)})
+
+    def _add_display(self, kind: str, content: dict[str, Any]) -> None:
+        output: Output = {
+            "output_type": kind, "data": content["data"], "metadata": content["metadata"],
+        }  # fmt: skip
+        if kind == "execute_result":
+            output["execution_count"] = content["execution_count"]
+        self._append(output)
+        identity = content.get("transient", {}).get("display_id")
+        if identity:
+            self._places[identity] = len(self.items) - 1
+
+    def _update(self, content: dict[str, Any]) -> None:
+        if MIME in content["data"]:
+            self.share = float(content["data"][MIME]["share"])
+            return
+        place = self._places.get(content["transient"]["display_id"])
+        if place is not None:
+            self.items[place].update(data=content["data"], metadata=content["metadata"])
+
+
+def overwritten(text: str) -> str:
+    r"""Text as a terminal would show it where a line is written again after a carriage return.
+
+    >>> overwritten("10 %\r20 %\rdone\nnext\r\n")
+    'done\nnext\n'
+    """
+    if "\r" not in text:
+        return text
+    return re.sub(r"[^\n]*\r(?!\Z)", "", text.replace("\r\n", "\n"))
+
+
+def last_line(text: str, name: str) -> str:
+    r"""An error in one line, as Python ends a traceback with it.
+
+    >>> last_line("a\nb is missing\n", "ValueError"), last_line("", "KeyboardInterrupt")
+    ('ValueError: b is missing', 'KeyboardInterrupt')
+    """
+    lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    return f"{name}: {lines[-1]}" if lines else name

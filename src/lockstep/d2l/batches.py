@@ -1,0 +1,82 @@
+"""Batches of examples, in a new order each pass; and Fashion-MNIST as the chapters load it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.d2l import options
+from lockstep.data import Examples, fashion_mnist
+
+LABELS = (
+    "t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
+    "ankle boot",
+)  # fmt: skip
+
+
+class Batches:
+    """Passes over arrays of equal length, `batch_size` rows at a time; the last may be smaller.
+
+    `order(n)` gives the rows of a pass, None as they lie. `take(array, rows)` picks rows;
+    `finish` is applied to the arrays of each batch. In a quick run a pass has at most `most`
+    batches.
+
+    >>> [batch[0].tolist() for batch in Batches([np.arange(3)], 2, None)]
+    [[0, 1], [2]]
+    """
+
+    def __init__(
+        self,
+        arrays: Sequence[Any],
+        batch_size: int,
+        order: Callable[[int], Any] | None,
+        take: Callable[[Any, Any], Any] = lambda array, rows: array[rows],
+        finish: Callable[..., tuple[Any, ...]] = lambda *arrays: arrays,
+        most: int | None = None,
+    ) -> None:
+        self.arrays, self.batch_size, self._order = arrays, batch_size, order
+        self._take, self._finish = take, finish
+        self._count = -(-len(arrays[0]) // batch_size)
+        if most is not None:
+            self._count = options.shortened("batches of a pass", self._count, most)
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        size, arrays = self.batch_size, self.arrays
+        if self._order is not None:
+            # all at once: for small batches, picking rows would take longer than the training
+            rows = self._order(len(arrays[0]))[: self._count * size]
+            arrays = [self._take(array, rows) for array in arrays]
+        for first in range(0, self._count * size, size):
+            yield self._finish(*(array[first : first + size] for array in arrays))
+
+
+def fashion_mnist_examples() -> tuple[Examples, Examples]:
+    """The training and the test images: bytes (N, 28, 28), and labels (N,)."""
+    return fashion_mnist.load()
+
+
+def get_fashion_mnist_labels(labels: Iterable[Any]) -> list[str]:
+    """The names of classes.
+
+    >>> get_fashion_mnist_labels([0, 9])
+    ['t-shirt', 'ankle boot']
+    """
+    return [LABELS[int(label)] for label in labels]
+
+
+def get_dataloader_workers() -> int:
+    """0: batches are made where they are used, which is faster than by other processes."""
+    return 0
+
+
+def whitened(path: str) -> NDArray[np.float32]:
+    """The airfoil table with each column of mean 0 and variance 1, (1503, 6)."""
+    data = np.genfromtxt(path, dtype=np.float32, delimiter="\t")
+    white: NDArray[np.float32] = (data - data.mean(axis=0)) / data.std(axis=0)
+    return white

@@ -1,0 +1,123 @@
+"""Recurrent models of text: the two wrappers of the chapters, their training and prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import mindspore as ms
+import numpy as np
+from mindspore import nn, ops
+
+from lockstep.d2l.loops import train_text
+from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.text import Vocab
+
+
+def _one_hot(inputs: Any, vocab_size: int) -> Any:
+    return ops.one_hot(inputs.T, vocab_size, ms.Tensor(1.0), ms.Tensor(0.0))
+
+
+class RNNModelScratch:
+    """A model of functions: `forward_fn(inputs, state, params)` over one-hot inputs (T, B, V)."""
+
+    def __init__(
+        self, vocab_size: int, num_hiddens: int, get_params: Callable[..., Any],
+        init_state: Callable[..., Any], forward_fn: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self.vocab_size, self.num_hiddens = vocab_size, num_hiddens
+        self.params = get_params(vocab_size, num_hiddens)
+        self.init_state, self.forward_fn = init_state, forward_fn
+
+    def __call__(self, X: Any, state: Any) -> Any:
+        return self.forward_fn(_one_hot(X, self.vocab_size), state, self.params)
+
+    def begin_state(self, batch_size: int) -> Any:
+        return self.init_state(batch_size, self.num_hiddens)
+
+    def trainable_params(self) -> Any:
+        return self.params
+
+
+class RNNModel(nn.Cell):
+    """One of MindSpore's recurrent layers, and a dense layer to the vocabulary."""
+
+    def __init__(self, rnn_layer: Any, vocab_size: int) -> None:
+        super().__init__()
+        self.rnn, self.vocab_size = rnn_layer, vocab_size
+        self.num_hiddens = rnn_layer.hidden_size
+        self.num_directions = 2 if rnn_layer.bidirectional else 1
+        self.linear = nn.Dense(self.num_hiddens * self.num_directions, vocab_size)
+
+    def construct(self, inputs: Any, state: Any) -> Any:
+        Y, state = self.rnn(_one_hot(inputs, self.vocab_size), state)
+        return self.linear(Y.reshape((-1, Y.shape[-1]))), state
+
+    def begin_state(self, batch_size: int = 1) -> Any:
+        shape = (self.num_directions * self.rnn.num_layers, batch_size, self.num_hiddens)
+        if isinstance(self.rnn, nn.LSTM):
+            return ops.zeros(shape, ms.float32), ops.zeros(shape, ms.float32)
+        return ops.zeros(shape, ms.float32)
+
+
+def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab) -> str:
+    """The prefix, continued by the likeliest character so many times."""
+    state = net.begin_state(batch_size=1)
+    found = [vocab[prefix[0]]]
+    known = [vocab[letter] for letter in prefix[1:]]
+    for place in range(len(known) + num_preds):
+        y, state = net(ms.Tensor(np.array([[found[-1]]], np.int32)), state)
+        found.append(known[place] if place < len(known) else int(y.asnumpy().argmax()))
+    return "".join(vocab.idx_to_token[index] for index in found)
+
+
+def grad_clipping(grads: Sequence[Any], theta: float) -> Any:
+    """The gradients, scaled so that the norm of all together is at most theta."""
+    return ops.clip_by_global_norm(tuple(grads), theta)
+
+
+def train_epoch_ch8(
+    net: Any, train_iter: Iterable[Any], loss: Callable[..., Any], updater: Callable[[Any], Any],
+    use_random_iter: bool,
+) -> tuple[float, float]:  # fmt: skip
+    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
+
+    def forward(X: Any, y: Any, state: Any) -> tuple[Any, Any]:
+        y_hat, state = net(X, state)
+        return loss(y_hat, y).mean(), state
+
+    gradients = ms.value_and_grad(forward, None, net.trainable_params(), has_aux=True)
+    state: Any = None
+    timer, metric = Timer(), Accumulator(2)
+    for X, Y in train_iter:
+        if state is None or use_random_iter:
+            state = net.begin_state(batch_size=X.shape[0])
+        y = Y.T.reshape((-1,))
+        (value, state), grads = gradients(X, y, state)
+        updater(grad_clipping(grads, 1))
+        metric.add(float(value) * y.size, y.size)
+    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+
+
+def train_ch8(
+    net: Any, train_iter: Iterable[Any], vocab: Vocab, lr: float, num_epochs: int,
+    use_random_iter: bool = False,
+) -> None:  # fmt: skip
+    """Train with SGD; in the end perplexity, speed and what the model writes."""
+    loss = nn.CrossEntropyLoss()
+    updater: Any
+    if isinstance(net, nn.Cell):
+        updater = nn.SGD(net.trainable_params(), learning_rate=float(lr))
+    else:
+
+        def updater(grads: Any) -> None:
+            for param, grad in zip(net.params, grads, strict=True):
+                param.set_data(param - lr * grad)
+
+    train_text(
+        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter),
+        lambda prefix: predict_ch8(prefix, 50, net, vocab),
+        num_epochs,
+        ms.get_context("device_target"),
+    )

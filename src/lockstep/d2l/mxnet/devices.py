@@ -1,0 +1,29 @@
+"""Which device a cell computes on: a GPU if there is one, real or virtual, else the processor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from mxnet import npx
+
+
+def cpu() -> Any:
+    return npx.cpu()
+
+
+def gpu(i: int = 0) -> Any:
+    return npx.gpu(i)
+
+
+def num_gpus() -> int:
+    return int(npx.num_gpus())
+
+
+def try_gpu(i: int = 0) -> Any:
+    """GPU number i if it is there, else the processor."""
+    return gpu(i) if num_gpus() >= i + 1 else cpu()
+
+
+def try_all_gpus() -> list[Any]:
+    """Every GPU, or the processor alone."""
+    return [gpu(i) for i in range(num_gpus())] or [cpu()]

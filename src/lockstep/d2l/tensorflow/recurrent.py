@@ -1,0 +1,105 @@
+"""Recurrent models of text: the two wrappers of the chapters, their training and prediction."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import tensorflow as tf
+
+from lockstep.d2l.loops import train_text
+from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.text import Vocab
+
+
+class RNNModelScratch:
+    """A model of functions: `forward_fn(inputs, state, params)` over one-hot inputs (T, B, V)."""
+
+    def __init__(
+        self, vocab_size: int, num_hiddens: int, init_state: Callable[..., Any],
+        forward_fn: Callable[..., Any], get_params: Callable[..., Any],
+    ) -> None:  # fmt: skip
+        self.vocab_size, self.num_hiddens = vocab_size, num_hiddens
+        self.init_state, self.forward_fn = init_state, forward_fn
+        self.trainable_variables = get_params(vocab_size, num_hiddens)
+
+    def __call__(self, X: Any, state: Any) -> Any:
+        inputs = tf.one_hot(tf.transpose(X), self.vocab_size, dtype=tf.float32)
+        return self.forward_fn(inputs, state, self.trainable_variables)
+
+    def begin_state(self, batch_size: int, *args: Any, **kwargs: Any) -> Any:
+        return self.init_state(batch_size, self.num_hiddens)
+
+
+class RNNModel(tf.keras.layers.Layer):
+    """One of Keras' recurrent layers, and a dense layer to the vocabulary."""
+
+    def __init__(self, rnn_layer: Any, vocab_size: int, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rnn, self.vocab_size = rnn_layer, vocab_size
+        self.dense = tf.keras.layers.Dense(vocab_size)
+
+    def call(self, inputs: Any, state: Any) -> Any:
+        X = tf.one_hot(tf.transpose(inputs), self.vocab_size)
+        Y, *state = self.rnn(X, state)
+        return self.dense(tf.reshape(Y, (-1, Y.shape[-1]))), state
+
+    def begin_state(self, *args: Any, **kwargs: Any) -> Any:
+        return self.rnn.cell.get_initial_state(*args, **kwargs)
+
+
+def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab) -> str:
+    """The prefix, continued by the likeliest character so many times."""
+    state = net.begin_state(batch_size=1, dtype=tf.float32)
+    found = [vocab[prefix[0]]]
+    known = [vocab[letter] for letter in prefix[1:]]
+    for place in range(len(known) + num_preds):
+        y, state = net(tf.constant([[found[-1]]]), state)
+        found.append(known[place] if place < len(known) else int(tf.argmax(y, axis=1)[0]))
+    return "".join(vocab.idx_to_token[index] for index in found)
+
+
+def grad_clipping(grads: Sequence[Any], theta: float) -> list[Any]:
+    """The gradients, scaled so that the norm of all together is at most theta."""
+    dense = [tf.convert_to_tensor(grad) for grad in grads]
+    clipped: list[Any] = tf.clip_by_global_norm(dense, theta)[0]
+    return clipped
+
+
+def train_epoch_ch8(
+    net: Any, train_iter: Iterable[Any], loss: Callable[..., Any], updater: Any,
+    use_random_iter: bool,
+) -> tuple[float, float]:  # fmt: skip
+    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
+    state: Any = None
+    timer, metric = Timer(), Accumulator(2)
+    for X, Y in train_iter:
+        if state is None or use_random_iter:
+            state = net.begin_state(batch_size=X.shape[0], dtype=tf.float32)
+        with tf.GradientTape() as tape:
+            y_hat, state = net(X, state)
+            y = tf.reshape(tf.transpose(Y), [-1])
+            value = loss(y, y_hat)
+        params = net.trainable_variables
+        grads = grad_clipping(tape.gradient(value, params), 1)
+        updater.apply_gradients(zip(grads, params, strict=True))
+        count = int(tf.size(y))
+        metric.add(float(value) * count, count)
+    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+
+
+def train_ch8(
+    net: Any, train_iter: Iterable[Any], vocab: Vocab, lr: float, num_epochs: int, strategy: Any,
+    use_random_iter: bool = False,
+) -> None:  # fmt: skip
+    """Train with SGD; in the end perplexity, speed and what the model writes."""
+    with strategy.scope():
+        loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        updater = tf.keras.optimizers.SGD(lr)
+    train_text(
+        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter),
+        lambda prefix: predict_ch8(prefix, 50, net, vocab),
+        num_epochs,
+        strategy.extended.worker_devices[0],
+    )

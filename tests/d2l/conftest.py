@@ -1,0 +1,3 @@
+"""The script is run by its test, not collected."""
+
+collect_ignore = ["virtual_script.py"]
