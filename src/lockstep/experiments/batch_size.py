@@ -166,8 +166,8 @@ def _to_goal(runs: tuple[LoggedRun, ...], axis: str, unit: str) -> Panel:
 
 
 LOOK_AT = """
-Counted in examples, batches up to 512 are much alike: each with its own rate, they need 1,300 to
-2,000 examples, because the rate grows with the batch. Then the curvature limits the rate: steps of
+Counted in examples, batches up to 512 are much alike: each with its own rate, they need 1,150 to
+2,050 examples, because the rate grows with the batch. Then the curvature limits the rate: steps of
 1,024 examples need several times as many.
 
 Counted in time, larger batches gain as long as a step costs the same whatever its size, because

@@ -119,6 +119,7 @@ def draw_panel(axes: Axes, panel: Panel, colours: dict[str, str]) -> None:
     _set_ticks(axes, panel)
     if panel.y_range is not None:
         axes.set_ylim(*panel.y_range)
+    _name_powers(axes)
     for guide in panel.guides:
         _draw_guide(axes, guide)
     if panel.y_zero:
@@ -158,6 +159,20 @@ def _set_ticks(axes: Axes, panel: Panel) -> None:
         axes.set_ylim(len(panel.rows) - 0.5, -0.5)
         if not panel.x_log:
             axes.set_xlim(left=0)
+
+
+def _name_powers(axes: Axes) -> None:
+    """Marks of logarithmic axes: few of them, as numbers that are read at once."""
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+
+    for axis, (low, high) in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):
+        if axis.get_scale() != "log" or isinstance(axis.get_major_locator(), FixedLocator):
+            continue
+        if 0 < low < high < 100 * low:  # otherwise powers of ten are enough
+            axis.set_major_locator(LogLocator(10, subs=(1, 2, 5)))
+        axis.set_minor_formatter(NullFormatter())
+        if low >= 1e-4 and high <= 1e6:
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.6g}"))
 
 
 def _draw_guide(axes: Axes, guide: Guide) -> None:
