@@ -114,3 +114,8 @@ def test_bars_are_lines_in_proportion() -> None:
 def test_odd_curves_as_text(y: list[float]) -> None:
     panel = Panel("odd", "x", "y", (Series("a", list(range(len(y))), y),))
     assert plot_text(panel, 60).startswith("odd")
+
+
+def test_text_leaves_out_what_is_beyond_the_range() -> None:
+    panel = Panel("far", "x", "y", (Series("a", [0, 1, 2], [1.0, 900.0, 2.0]),), y_range=(0.0, 4.0))
+    assert "900" not in plot_text(panel, 60)

@@ -87,7 +87,8 @@ def chart(found: Runs) -> Chart:
     )
     return found.chart(
         "Warm-up of LeNet to a large learning rate",
-        panel(runs, "loss", "step", title="loss of each batch, smoothed", y_log=False),
+        # one that fails may be in the hundreds for a few steps
+        panel(runs, "loss", "step", title="loss, smoothed", y_log=False, y_range=(0.0, 4.0)),
         panel(runs, "lr", "step", title="learning rate"),
         Panel(
             "test accuracy at the end (the line: from the worst seed to the best)",

@@ -113,6 +113,8 @@ def _plotted(
     seen: tuple[list[float], list[float]] = ([], [])
     for series in drawn:
         x, y = thinned(np.asarray(series.x, np.float64), np.asarray(series.y, np.float64))
+        if panel.y_range is not None:
+            y = np.where((y >= panel.y_range[0]) & (y <= panel.y_range[1]), y, np.nan)
         x, y = _scaled(x, panel.x_log), _scaled(y, panel.y_log)
         kept = np.isfinite(x) & np.isfinite(y)
         if kept.any():
