@@ -6,10 +6,8 @@ finite has diverged: it is left as it was then, and the others go on.
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -18,25 +16,17 @@ from lockstep.array_files import grouped
 from lockstep.frameworks.protocol import ManyProgram, State, Sums
 from lockstep.frameworks.step import initial_snapshot
 from lockstep.ops import Snapshot
+from lockstep.schedules import ReduceOnPlateau
 from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.evaluation import split_metrics, train_metrics
 from lockstep.training.rates import Rates
 from lockstep.training.run_state import CALL_SECONDS, SAVE_SECONDS
 
+FIRST_CALL = 1e6  # weights times examples times settings of the first call, about
+
 Save = Callable[["Group"], None]
 Report = Callable[[int], None]  # steps done, of each setting
-
-
-@dataclass
-class Progress:
-    """What the host knows of one setting."""
-
-    rates: Rates
-    status: str = "running"
-    num_steps: int = 0  # whose loss is finite
-    sums: list[float] = field(default_factory=lambda: [0.0, 0.0])  # of the epoch: losses, examples
-    metrics: dict[str, float] = field(default_factory=dict)
 
 
 class Group:
@@ -52,10 +42,18 @@ class Group:
         self.num_steps = min(total, spec.max_steps) if spec.max_steps else total
         self.step, self.seconds, self.stopped = 0, 0.0, False
         self.losses = np.full((self.num_steps, len(specs)), np.nan)
-        self.settings = [Progress(Rates(s.schedule, s.schedule_per)) for s in specs]
         self.state: State = None
+        # of every setting, in arrays: of small models the host would take longer than the device
+        self.rates = [Rates(s.schedule, s.schedule_per) for s in specs]
+        self.metrics: list[dict[str, float]] = [{} for _ in specs]
+        self.diverged = np.zeros(len(specs), bool)
+        self.finite_steps = np.zeros(len(specs), np.int64)  # steps whose loss is finite
+        self._loss_sums = np.zeros(len(specs))  # of the epoch
+        self._examples = 0  # of the epoch
+        self._ended: tuple[np.ndarray, int, dict[str, list[Sums]]] | None = None  # last epoch's
         self._same_batches = all(t is task for t in tasks)
-        self._pace = 32.0
+        self._watches = any(isinstance(s.schedule, ReduceOnPlateau) for s in specs)
+        self._pace = FIRST_CALL / (len(specs) * spec.batch_size * _size(task, spec)) + 32
 
     def start(self) -> None:
         """Canonical initial weights: those of one seed are drawn once."""
@@ -79,14 +77,15 @@ class Group:
             save(self)
 
     @property
-    def alive(self) -> bool:
-        """Whether any setting still trains."""
-        return any(setting.status == "running" for setting in self.settings)
-
-    @property
     def finished(self) -> bool:
         """Whether there is nothing left to train."""
-        return self.step == self.num_steps or not self.alive
+        return self.step == self.num_steps or bool(self.diverged.all())
+
+    def status(self, index: int) -> str:
+        """diverged, completed or running."""
+        if self.diverged[index]:
+            return "diverged"
+        return "completed" if self.step == self.num_steps else "running"
 
     # --- one epoch --------------------------------------------------------------------------------
 
@@ -96,8 +95,7 @@ class Group:
         end = min((epoch + 1) * self.steps_per_epoch, self.num_steps)
         if batch == 0:
             self.state = self.program.restart_carry(self.state)
-            for setting in self.settings:
-                setting.sums = [0.0, 0.0]
+            self._loss_sums[:], self._examples = 0.0, 0
         for block in self._blocks(epoch):
             start = min(batch, len(block))
             batch -= start
@@ -118,7 +116,7 @@ class Group:
 
     def _call(self, rows: np.ndarray, epoch: int) -> int:
         count = len(rows)
-        lrs = np.stack([s.rates.lrs(self.step, count, epoch) for s in self.settings], axis=1)
+        lrs = self._lrs(count, epoch)
         begin = time.perf_counter()
         self.state, log = self.program.steps(self.state, rows, lrs, self.step)
         losses = self.program.fetch(log)
@@ -128,41 +126,60 @@ class Group:
         self._pace = min(4 * max(self._pace, count), CALL_SECONDS * count / max(seconds, 1e-9) + 1)
         return count
 
+    def _lrs(self, count: int, epoch: int) -> np.ndarray:
+        """The rates of the next `count` steps: (n, S)."""
+        same = [rates.same_lr(self.step, epoch) for rates in self.rates]
+        if None not in same:
+            return np.broadcast_to(np.array(same, np.float64), (count, len(same)))
+        return np.stack([rates.lrs(self.step, count, epoch) for rates in self.rates], axis=1)
+
     def _record(self, losses: np.ndarray, batch_size: int) -> None:
         count = len(losses)
         self.losses[self.step : self.step + count] = losses
         finite = np.isfinite(losses)
         good = np.where(finite.all(axis=0), count, np.argmin(finite, axis=0))
-        before = np.array([setting.sums[0] for setting in self.settings])
+        running = ~self.diverged
+        self.finite_steps[running] = (self.step + good)[running]
         # added one by one, as a run alone does
-        totals = np.add.accumulate(np.vstack([before, losses * float(batch_size)]))[-1]
-        for i, setting in enumerate(self.settings):
-            if setting.status != "running":
-                continue
-            setting.num_steps = self.step + int(good[i])
-            setting.sums = [float(totals[i]), setting.sums[1] + count * batch_size]
-            if good[i] < count:
-                setting.status = "diverged"
+        parts = np.vstack([self._loss_sums, losses * float(batch_size)])
+        self._loss_sums = np.add.accumulate(parts)[-1]
+        self._examples += count * batch_size
+        self._mark_diverged(running & (good < count))
 
     def _end_epoch(self, epoch: int) -> None:
-        task, spec = self.tasks[0], self.specs[0]
-        last = self.step == self.num_steps
+        spec, last = self.specs[0], self.step == self.num_steps
         found: dict[str, list[Sums]] = {}
         if last or (epoch + 1) % spec.evaluate_epochs == 0:
             found = {split: self.program.evaluate(self.state, split) for split in spec.evaluate}
-        watched = "test_loss" if "test" in spec.evaluate else "train_loss"
-        for i, setting in enumerate(self.settings):
-            if setting.status != "running":
-                continue
-            metrics = train_metrics(task, *setting.sums)
-            for split, sums in found.items():
-                metrics |= split_metrics(task, split, sums[i])
-            if not all(math.isfinite(v) for n, v in metrics.items() if n.endswith("_loss")):
-                setting.status = "diverged"
-                continue
-            setting.rates.observe(metrics, watched)
-            setting.metrics |= metrics
-            setting.status = "completed" if last else "running"
+        finite = np.isfinite(self._loss_sums)
+        for sums in found.values():
+            finite &= np.isfinite([one.loss for one in sums])
+        self._mark_diverged(~self.diverged & ~finite)
+        if self._ended is not None and self._ended[2] and not found:
+            self._keep_metrics()  # what was measured then is the newest of its kind
+        self._ended = (self._loss_sums.copy(), self._examples, found)
+        if last or self._watches:
+            self._keep_metrics("test_loss" if "test" in spec.evaluate else "train_loss")
+
+    def _mark_diverged(self, which: np.ndarray) -> None:
+        """Leave these settings as they are: with the metrics of their last whole epoch."""
+        if which.any():
+            self._keep_metrics()
+            self.diverged |= which
+
+    def _keep_metrics(self, watched: str = "") -> None:
+        """Metrics of the epoch that ended last, for the settings that reached its end; plateaus
+        are shown the one that they watch."""
+        if self._ended is None:
+            return
+        sums, examples, found = self._ended
+        for i in np.flatnonzero(~self.diverged).tolist():
+            metrics = train_metrics(self.tasks[0], float(sums[i]), examples)
+            for split, each in found.items():
+                metrics |= split_metrics(self.tasks[0], split, each[i])
+            self.metrics[i] |= metrics
+            self.rates[i].observe(metrics, watched)
+        self._ended = None
 
     # --- kept on disk -----------------------------------------------------------------------------
 
@@ -175,8 +192,18 @@ class Group:
             for name in getattr(each[0], group)
         }
         arrays["losses"] = self.losses[: self.step]
-        settings = [vars(s) | {"rates": s.rates.to_dict()} for s in self.settings]
-        return Snapshot(arrays), {"step": self.step, "seconds": self.seconds, "settings": settings}
+        self._keep_metrics()
+        facts = {
+            "step": self.step,
+            "seconds": self.seconds,
+            "rates": [rates.to_dict() for rates in self.rates],
+            "metrics": self.metrics,
+            "diverged": self.diverged.tolist(),
+            "finite_steps": self.finite_steps.tolist(),
+            "loss_sums": self._loss_sums.tolist(),
+            "examples": self._examples,
+        }
+        return Snapshot(arrays), facts
 
     def take_up(self, snapshot: Snapshot, facts: dict[str, Any]) -> None:
         """Continue where `to_snapshot` was."""
@@ -188,10 +215,19 @@ class Group:
         self.state = self.program.load(each)
         self.step, self.seconds = facts["step"], facts["seconds"]
         self.losses[: self.step] = arrays["losses"][""]
-        self.settings = [
-            replace(Progress(**values), rates=Rates(s.schedule, s.schedule_per, values["rates"]))
-            for values, s in zip(facts["settings"], self.specs, strict=True)
+        self.rates = [
+            Rates(s.schedule, s.schedule_per, state)
+            for s, state in zip(self.specs, facts["rates"], strict=True)
         ]
+        self.metrics = facts["metrics"]
+        self.diverged = np.array(facts["diverged"], bool)
+        self.finite_steps = np.array(facts["finite_steps"], np.int64)
+        self._loss_sums, self._examples = np.array(facts["loss_sums"]), facts["examples"]
 
 
 _GROUPS = ("weights", "slots", "carry")
+
+
+def _size(task: Task, spec: RunSpec) -> int:
+    """How many weights the model has."""
+    return sum(weight.size for weight in task.model.initial_weights(spec.seed).values())

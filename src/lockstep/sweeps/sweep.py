@@ -236,11 +236,10 @@ def _fits_many(spec: RunSpec) -> bool:
 
 
 def _trial(group: Group, i: int, setting: dict[str, Any]) -> Trial:
-    found = group.settings[i]
-    losses = group.losses[: found.num_steps, i]
-    metrics = found.metrics | ({"loss": float(losses[-1])} if len(losses) else {})
+    losses = group.losses[: group.finite_steps[i], i]
+    metrics = group.metrics[i] | ({"loss": float(losses[-1])} if len(losses) else {})
     seconds = group.seconds / len(group.specs)
-    return Trial(setting, group.specs[i], found.status, metrics, seconds, losses)
+    return Trial(setting, group.specs[i], group.status(i), metrics, seconds, losses)
 
 
 def _listed(name: str, values: Iterable[Any]) -> tuple[Any, ...]:

@@ -35,16 +35,23 @@ class Rates:
 
     def lrs(self, step: int, count: int, epoch: int) -> np.ndarray:
         """The rates of steps step ... step + count - 1, all of one epoch, in float64."""
-        if not math.isnan(self.by_hand):
-            return np.full(count, self.by_hand)
-        if self._plateau is not None:
-            return np.full(count, self._plateau.lr)
-        if self._per == "epoch":
-            return np.full(count, self._schedule(epoch))  # type: ignore[operator]
-        settled = self._schedule.settled  # type: ignore[union-attr]
-        if settled is not None and step >= settled:  # no list of numbers: a step may take 0.1 us
-            return np.full(count, self._schedule(settled))  # type: ignore[operator]
+        same = self.same_lr(step, epoch)
+        if same is not None:  # no list of numbers: a step may take 0.1 us
+            return np.full(count, same)
         return np.array(self._schedule.values(step, step + count))  # type: ignore[union-attr]
+
+    def same_lr(self, step: int, epoch: int) -> float | None:
+        """The rate of every step from `step` to the end of its epoch; None where it changes."""
+        if not math.isnan(self.by_hand):
+            return self.by_hand
+        if self._plateau is not None:
+            return self._plateau.lr
+        if self._per == "epoch":
+            return self._schedule(epoch)  # type: ignore[operator]
+        settled = self._schedule.settled  # type: ignore[union-attr]
+        if settled is None or step < settled:
+            return None
+        return self._schedule(settled)  # type: ignore[operator]
 
     def set_by_hand(self, lr: float | None) -> None:
         """From the next step on use this rate; None returns to the schedule."""
