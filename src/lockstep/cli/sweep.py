@@ -66,7 +66,6 @@ def _sweep(args: argparse.Namespace) -> int:
     from lockstep.report.sweep_page import write_sweep_page
     from lockstep.report.terminal_plot import print_plot
     from lockstep.sweeps import parse_grid, sweep
-    from lockstep.sweeps.sweep import SweepInterrupted
     from lockstep.sweeps.sweep_folder import default_path
 
     grid = parse_grid(args.grid)
@@ -99,8 +98,9 @@ def _sweep(args: argparse.Namespace) -> int:
                 progress=progress,
                 confirmed=args.yes,
             )
-    except SweepInterrupted as stopped:
-        print(f"lockstep: {stopped}; the same command continues", file=sys.stderr)
+    except KeyboardInterrupt as stopped:  # with nothing to say, before the first step
+        said = str(stopped) or "interrupted"
+        print(f"lockstep: {said}; the same command continues", file=sys.stderr)
         return 130
     found = replace(found, source=args.run)
     chart = sweep_chart(found)

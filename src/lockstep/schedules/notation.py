@@ -72,8 +72,8 @@ def parse_schedule(text: str) -> AnySchedule:
     Traceback (most recent call last):
         ...
     lockstep.errors.InputError: schedule = 'cosin': is not known. Did you mean 'cosine'? \
-Known: constant, cosine, cosine_restarts, exponential, factor, inverse_time, join, linear, \
-multi_factor, one_cycle, plateau, polynomial, square_root, triangular, warmup.
+Known: constant, cosine, cosine_restarts, exponential, factor, inverse_power, inverse_time, join, \
+linear, multi_factor, one_cycle, plateau, polynomial, square_root, triangular, warmup.
     """
     try:
         tree = ast.parse(text.strip(), mode="eval")
