@@ -18,6 +18,7 @@ import inspect
 import json
 import re
 import sysconfig
+import threading
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import zip_longest
@@ -317,12 +318,22 @@ def _node(code: types.CodeType) -> ast.AST | None:
     """A function in its file, apart from others on the same line; None if it cannot be found."""
     try:
         lines, _ = inspect.findsource(code)
-        tree = ast.parse("".join(lines))
+        tree = _parsed("".join(lines))
     except (OSError, SyntaxError, IndexError):
         return None
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
     found = [n for n in ast.walk(tree) if isinstance(n, kinds) and _fits(n, code)]
     return min(found, key=_length, default=None)
+
+
+_PARSING = threading.Lock()
+
+
+def _parsed(source: str) -> ast.Module:
+    """The syntax tree of a source. One thread at a time: Python 3.11 fails with a SystemError
+    when two build trees in turns."""
+    with _PARSING:
+        return ast.parse(source)
 
 
 def _class_node(cls: type) -> ast.AST | None:
@@ -331,7 +342,7 @@ def _class_node(cls: type) -> ast.AST | None:
     lines = [c.co_firstlineno for c in codes if c.co_qualname.startswith(cls.__qualname__ + ".")]
     try:
         source, _ = inspect.findsource(codes[0] if lines else cls)
-        tree = ast.parse("".join(source))
+        tree = _parsed("".join(source))
     except (OSError, TypeError, SyntaxError, IndexError):
         return None
     found = [
