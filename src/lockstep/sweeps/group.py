@@ -53,13 +53,15 @@ class Group:
         self._ended: tuple[np.ndarray, int, dict[str, list[Sums]]] | None = None  # last epoch's
         self._same_batches = all(t is task for t in tasks)
         self._watches = any(isinstance(s.schedule, ReduceOnPlateau) for s in specs)
-        self._pace = FIRST_CALL / (len(specs) * spec.batch_size * _size(task, spec)) + 32
+        self._pace = 32.0
 
     def start(self) -> None:
         """Canonical initial weights: those of one seed are drawn once."""
         seeds = {spec.seed: (task, spec) for task, spec in zip(self.tasks, self.specs, strict=True)}
         first = {seed: initial_snapshot(*its)() for seed, its in seeds.items()}
         self.state = self.program.load([first[spec.seed] for spec in self.specs])
+        size = sum(weight.size for weight in first[self.specs[0].seed].weights.values())
+        self._pace += FIRST_CALL / (len(self.specs) * self.specs[0].batch_size * size)
 
     def run(self, save: Save, report: Report) -> None:
         """Train to the end, or until `stopped`. `save` is called at most every ten seconds, after
@@ -226,8 +228,3 @@ class Group:
 
 
 _GROUPS = ("weights", "slots", "carry")
-
-
-def _size(task: Task, spec: RunSpec) -> int:
-    """How many weights the model has."""
-    return sum(weight.size for weight in task.model.initial_weights(spec.seed).values())

@@ -166,7 +166,9 @@ class ManyJax:
         return self._parts_of(rows)[i]
 
     def _stacked(self, groups: list[Arrays]) -> Weights:
-        return {n: self._ops.asarray(np.stack([g[n] for g in groups])) for n in groups[0]}
+        # memory that nobody else has: no copy is needed
+        stacks = {n: np.stack([g[n] for g in groups]) for n in groups[0]}
+        return {n: jax.device_put(s.astype(self._ops.precision)) for n, s in stacks.items()}
 
     def _loop(self, own: bool, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         key = (own, arguments[2].shape)
