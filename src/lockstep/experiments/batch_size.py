@@ -191,4 +191,5 @@ EXPERIMENT = Experiment(
     ),
     quick={"sizes": "1,8,64,512"},
     fields=True,
+    seconds=(12, 6),
 )

@@ -114,4 +114,5 @@ EXPERIMENT = of_runs(
         "lockstep experiment decay --seeds 3",
     ),
     quick={"examples": 6000},
+    seconds=(16, 5),
 )

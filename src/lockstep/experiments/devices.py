@@ -214,4 +214,5 @@ EXPERIMENT = of_runs(
         "model.pooling": "max",
     },
     framework="torch",
+    seconds=(600, 9),
 )

@@ -107,4 +107,5 @@ EXPERIMENT = of_runs(
         "lockstep experiment duplicated-data --seeds 3",
     ),
     quick={"examples": 300},
+    seconds=(5, 2),
 )

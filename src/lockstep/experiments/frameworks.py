@@ -164,4 +164,5 @@ EXPERIMENT = Experiment(
     ),
     quick={"steps": 20, "model.num_hiddens": 32, "data.max_tokens": 5000},
     recipe="timemachine-gru",
+    seconds=(17, 6),
 )

@@ -176,7 +176,7 @@ EXPERIMENT = Experiment(
         "lockstep experiment gates --epochs 10",
     ),
     quick={"data.window": 16, "data.num_sequences": 3200},
-    seconds=(20, 10),
+    seconds=(15, 5),
     fields=True,
     framework="torch",
 )

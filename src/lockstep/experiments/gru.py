@@ -113,6 +113,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment gru --epochs 100 --model.num-hiddens 512",
     ),
     quick={"epochs": 40, "model.num_hiddens": 64},
-    seconds=(200, 10),
+    seconds=(230, 12),
     framework="torch",
 )

@@ -99,6 +99,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment gru-settings --framework jax",
     ),
     quick={"epochs": 10},
-    seconds=(420, 35),
+    seconds=(420, 21),
     framework="torch",
 )

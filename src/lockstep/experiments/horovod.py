@@ -211,4 +211,5 @@ EXPERIMENT = Experiment(
         "--algorithms ring",
         "lockstep experiment scaling resnet-101 --per-host 4 --bandwidth 100Gbit",
     ),
+    seconds=(3, 2),
 )

@@ -172,4 +172,5 @@ EXPERIMENT = Experiment(
     ),
     quick={"test_steps": 100, "train_steps": 100, "data.max_examples": 5000},
     recipe="fashion-mlp",
+    seconds=(5, 3),
 )

@@ -120,6 +120,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment minibatch --seeds 5",
     ),
     quick={"max_steps": 600},
-    seconds=(6, 4),
+    seconds=(7, 3),
     framework="torch",
 )

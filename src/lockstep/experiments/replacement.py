@@ -109,4 +109,5 @@ EXPERIMENT = of_runs(
         "lockstep experiment replacement --data generated",
     ),
     quick={"data.max_examples": 300},
+    seconds=(5, 3),
 )

@@ -142,4 +142,5 @@ EXPERIMENT = of_runs(
     ),
     quick={"epochs": 6, "data.max_examples": 4000, "batch_size": 64, "evaluate_epochs": 3},
     framework="torch",
+    seconds=(600, 40),
 )

@@ -128,4 +128,5 @@ EXPERIMENT = of_runs(
     ),
     quick={"lengths": "0,118", "evaluate_epochs": 2},
     framework="torch",
+    seconds=(26, 9),
 )

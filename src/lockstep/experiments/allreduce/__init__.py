@@ -152,4 +152,5 @@ EXPERIMENT = Experiment(
         "algorithms": ",".join(ALGORITHMS),
     },
     notes=Question.left_out,
+    seconds=(76, 4),
 )

@@ -164,6 +164,6 @@ EXPERIMENT = of_runs(
         "lockstep experiment langevin --max-steps 200000",
     ),
     quick={"max_steps": 5000},
-    seconds=(60, 12),
+    seconds=(33, 6),
     framework="jax",
 )

@@ -187,5 +187,5 @@ EXPERIMENT = Experiment(
         "lockstep experiment vectorization --framework numpy,torch",
     ),
     quick={"seconds": 0.1},
-    seconds=(25, 8),
+    seconds=(23, 11),
 )

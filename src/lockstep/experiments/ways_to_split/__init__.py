@@ -199,4 +199,5 @@ EXPERIMENT = Experiment(
         "lockstep experiment ways-to-split --pooling avg --precision float64",
     ),
     quick={"steps": 4, "batch_size": 64},
+    seconds=(7, 4),
 )
