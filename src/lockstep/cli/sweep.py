@@ -60,6 +60,15 @@ def register(subparsers: Any) -> None:
 
 
 def _sweep(args: argparse.Namespace) -> int:
+    try:
+        return _carry_out(args)
+    except KeyboardInterrupt as stopped:  # with nothing to say, before the first step or after all
+        said = str(stopped) or "interrupted"
+        print(f"lockstep: {said}; the same command continues", file=sys.stderr)
+        return 130
+
+
+def _carry_out(args: argparse.Namespace) -> int:
     from lockstep.report.figures import draw
     from lockstep.report.progress import work_progress
     from lockstep.report.sweep_charts import sweep_chart
@@ -81,27 +90,22 @@ def _sweep(args: argparse.Namespace) -> int:
     grid.specs(spec)  # every mistake before the folder is made
     out = args.out or default_path(spec, grid)
     quiet = args.quiet or args.json
-    try:
-        with nullcontext() if quiet else work_progress("sweep", sys.stderr) as shown:
+    with nullcontext() if quiet else work_progress("sweep", sys.stderr) as shown:
 
-            def progress(share: float, text: str) -> None:
-                report_framework(args)  # with the first news: a mistake comes before anything else
-                if shown is not None:
-                    shown(share, text)
+        def progress(share: float, text: str) -> None:
+            report_framework(args)  # with the first news: a mistake comes before anything else
+            if shown is not None:
+                shown(share, text)
 
-            found = sweep(
-                spec,
-                grid=grid,
-                out=out,
-                processes=args.processes,
-                metric=args.metric,
-                progress=progress,
-                confirmed=args.yes,
-            )
-    except KeyboardInterrupt as stopped:  # with nothing to say, before the first step
-        said = str(stopped) or "interrupted"
-        print(f"lockstep: {said}; the same command continues", file=sys.stderr)
-        return 130
+        found = sweep(
+            spec,
+            grid=grid,
+            out=out,
+            processes=args.processes,
+            metric=args.metric,
+            progress=progress,
+            confirmed=args.yes,
+        )
     found = replace(found, source=args.run)
     chart = sweep_chart(found)
     answer(args, found.to_dict(), found.show)
