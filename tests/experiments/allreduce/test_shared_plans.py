@@ -165,8 +165,9 @@ def test_the_benchmark_counts_what_the_plans_move() -> None:
 
 
 def test_a_machine_without_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
+    monkeypatch.chdir(tmp_path)  # the experiment's folder is below the current one
     monkeypatch.setattr(shared_memory, "FOLDER", Path("/nowhere"))
     asked = ["bench", "allreduce", "--transport", "shared", "--algorithms", "ring"]
     assert main(asked) == 2
