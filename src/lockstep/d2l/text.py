@@ -119,6 +119,22 @@ def sequential_windows(corpus: Sequence[int], batch_size: int, num_steps: int) -
         yield tokens[places], tokens[places + 1]
 
 
+def converted(pairs: Iterator[Pair], convert: Callable[[NDArray[Any]], Any]) -> Iterator[Pair]:
+    """The same windows and labels as a framework's arrays."""
+    return ((convert(x), convert(y)) for x, y in pairs)
+
+
+def continued(prefix: str, num_preds: int, vocab: Vocab, follow: Callable[[int], int]) -> str:
+    """The prefix and `num_preds` more characters: `follow` is shown each symbol in turn, and says
+    which one is the likeliest to come next."""
+    found = [vocab[prefix[0]]]
+    known = [vocab[letter] for letter in prefix[1:]]
+    for place in range(len(known) + num_preds):
+        likeliest = follow(found[-1])
+        found.append(known[place] if place < len(known) else likeliest)
+    return "".join(vocab.idx_to_token[index] for index in found)
+
+
 class TextBatches:
     """Batches of windows of the book, a new pass each time; `convert` makes a framework's array."""
 
@@ -133,4 +149,4 @@ class TextBatches:
 
     def __iter__(self) -> Iterator[Pair]:
         pairs = self.data_iter_fn(self.corpus, self.batch_size, self.num_steps)
-        return ((self._convert(x), self._convert(y)) for x, y in pairs)
+        return converted(pairs, self._convert)

@@ -18,13 +18,11 @@ def _tensor(values: Any) -> Any:
 
 
 def seq_data_iter_random(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.random_windows(corpus, batch_size, num_steps)
-    return ((_tensor(x), _tensor(y)) for x, y in pairs)
+    return text.converted(text.random_windows(corpus, batch_size, num_steps), _tensor)
 
 
 def seq_data_iter_sequential(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.sequential_windows(corpus, batch_size, num_steps)
-    return ((_tensor(x), _tensor(y)) for x, y in pairs)
+    return text.converted(text.sequential_windows(corpus, batch_size, num_steps), _tensor)
 
 
 def SeqDataLoader(

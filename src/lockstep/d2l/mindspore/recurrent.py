@@ -12,7 +12,7 @@ from mindspore import nn, ops
 
 from lockstep.d2l.loops import train_text
 from lockstep.d2l.measuring import Accumulator, Timer
-from lockstep.d2l.text import Vocab
+from lockstep.d2l.text import Vocab, continued
 
 
 def _one_hot(inputs: Any, vocab_size: int) -> Any:
@@ -64,12 +64,13 @@ class RNNModel(nn.Cell):
 def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab) -> str:
     """The prefix, continued by the likeliest character so many times."""
     state = net.begin_state(batch_size=1)
-    found = [vocab[prefix[0]]]
-    known = [vocab[letter] for letter in prefix[1:]]
-    for place in range(len(known) + num_preds):
-        y, state = net(ms.Tensor(np.array([[found[-1]]], np.int32)), state)
-        found.append(known[place] if place < len(known) else int(y.asnumpy().argmax()))
-    return "".join(vocab.idx_to_token[index] for index in found)
+
+    def follow(last: int) -> int:
+        nonlocal state
+        y, state = net(ms.Tensor(np.array([[last]], np.int32)), state)
+        return int(y.asnumpy().argmax())
+
+    return continued(prefix, num_preds, vocab, follow)
 
 
 def grad_clipping(grads: Sequence[Any], theta: float) -> Any:

@@ -62,13 +62,11 @@ def _array(values: Any) -> Any:
 
 
 def seq_data_iter_random(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.random_windows(corpus, batch_size, num_steps)
-    return ((_array(x), _array(y)) for x, y in pairs)
+    return text.converted(text.random_windows(corpus, batch_size, num_steps), _array)
 
 
 def seq_data_iter_sequential(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.sequential_windows(corpus, batch_size, num_steps)
-    return ((_array(x), _array(y)) for x, y in pairs)
+    return text.converted(text.sequential_windows(corpus, batch_size, num_steps), _array)
 
 
 def SeqDataLoader(

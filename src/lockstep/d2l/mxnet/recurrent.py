@@ -12,7 +12,7 @@ from mxnet.gluon import nn
 from lockstep.d2l.loops import train_text
 from lockstep.d2l.measuring import Accumulator, Timer
 from lockstep.d2l.mxnet.regression import sgd
-from lockstep.d2l.text import Vocab
+from lockstep.d2l.text import Vocab, continued
 
 
 class RNNModelScratch:
@@ -52,12 +52,13 @@ class RNNModel(nn.Block):
 def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab, device: Any) -> str:
     """The prefix, continued by the likeliest character so many times."""
     state = net.begin_state(batch_size=1, ctx=device)
-    found = [vocab[prefix[0]]]
-    known = [vocab[letter] for letter in prefix[1:]]
-    for place in range(len(known) + num_preds):
-        y, state = net(np.array([[found[-1]]], ctx=device), state)
-        found.append(known[place] if place < len(known) else int(y.argmax(axis=1)[0]))
-    return "".join(vocab.idx_to_token[index] for index in found)
+
+    def follow(last: int) -> int:
+        nonlocal state
+        y, state = net(np.array([[last]], ctx=device), state)
+        return int(y.argmax(axis=1)[0])
+
+    return continued(prefix, num_preds, vocab, follow)
 
 
 def grad_clipping(net: Any, theta: float) -> None:

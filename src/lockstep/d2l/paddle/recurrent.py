@@ -13,7 +13,7 @@ from paddle.nn import functional as F
 from lockstep.d2l.loops import train_text
 from lockstep.d2l.measuring import Accumulator, Timer
 from lockstep.d2l.paddle.regression import sgd
-from lockstep.d2l.text import Vocab
+from lockstep.d2l.text import Vocab, continued
 
 
 class RNNModelScratch:
@@ -58,13 +58,14 @@ class RNNModel(nn.Layer):
 def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab, device: Any = None) -> str:
     """The prefix, continued by the likeliest character so many times."""
     state = net.begin_state(batch_size=1)
-    found = [vocab[prefix[0]]]
-    known = [vocab[letter] for letter in prefix[1:]]
+
+    def follow(last: int) -> int:
+        nonlocal state
+        y, state = net(paddle.to_tensor([[last]]), state)
+        return int(y.argmax(axis=1)[0])
+
     with paddle.no_grad():
-        for place in range(len(known) + num_preds):
-            y, state = net(paddle.to_tensor([[found[-1]]]), state)
-            found.append(known[place] if place < len(known) else int(y.argmax(axis=1)[0]))
-    return "".join(vocab.idx_to_token[index] for index in found)
+        return continued(prefix, num_preds, vocab, follow)
 
 
 def _parameters(net: Any) -> list[Any]:

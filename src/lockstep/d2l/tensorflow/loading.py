@@ -61,13 +61,11 @@ def synthetic_data(w: Any, b: float, num_examples: int) -> tuple[Any, Any]:
 
 
 def seq_data_iter_random(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.random_windows(corpus, batch_size, num_steps)
-    return ((tf.constant(x), tf.constant(y)) for x, y in pairs)
+    return text.converted(text.random_windows(corpus, batch_size, num_steps), tf.constant)
 
 
 def seq_data_iter_sequential(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    pairs = text.sequential_windows(corpus, batch_size, num_steps)
-    return ((tf.constant(x), tf.constant(y)) for x, y in pairs)
+    return text.converted(text.sequential_windows(corpus, batch_size, num_steps), tf.constant)
 
 
 def SeqDataLoader(

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from lockstep.d2l.loops import train_text
 from lockstep.d2l.measuring import Accumulator, Timer
-from lockstep.d2l.text import Vocab
+from lockstep.d2l.text import Vocab, continued
 
 
 class RNNModelScratch:
@@ -52,12 +52,13 @@ class RNNModel(tf.keras.layers.Layer):
 def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab) -> str:
     """The prefix, continued by the likeliest character so many times."""
     state = net.begin_state(batch_size=1, dtype=tf.float32)
-    found = [vocab[prefix[0]]]
-    known = [vocab[letter] for letter in prefix[1:]]
-    for place in range(len(known) + num_preds):
-        y, state = net(tf.constant([[found[-1]]]), state)
-        found.append(known[place] if place < len(known) else int(tf.argmax(y, axis=1)[0]))
-    return "".join(vocab.idx_to_token[index] for index in found)
+
+    def follow(last: int) -> int:
+        nonlocal state
+        y, state = net(tf.constant([[last]]), state)
+        return int(tf.argmax(y, axis=1)[0])
+
+    return continued(prefix, num_preds, vocab, follow)
 
 
 def grad_clipping(grads: Sequence[Any], theta: float) -> list[Any]:

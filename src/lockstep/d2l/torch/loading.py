@@ -62,15 +62,11 @@ def synthetic_data(w: Tensor, b: float, num_examples: int) -> tuple[Tensor, Tens
 
 
 def seq_data_iter_random(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    return _tensors(text.random_windows(corpus, batch_size, num_steps))
+    return text.converted(text.random_windows(corpus, batch_size, num_steps), torch.as_tensor)
 
 
 def seq_data_iter_sequential(corpus: Sequence[int], batch_size: int, num_steps: int) -> Pairs:
-    return _tensors(text.sequential_windows(corpus, batch_size, num_steps))
-
-
-def _tensors(pairs: Iterator[tuple[Any, Any]]) -> Pairs:
-    return ((torch.as_tensor(x), torch.as_tensor(y)) for x, y in pairs)
+    return text.converted(text.sequential_windows(corpus, batch_size, num_steps), torch.as_tensor)
 
 
 def SeqDataLoader(

@@ -12,7 +12,7 @@ from torch.nn.functional import one_hot
 
 from lockstep.d2l.loops import train_text
 from lockstep.d2l.measuring import Accumulator, Timer
-from lockstep.d2l.text import Vocab
+from lockstep.d2l.text import Vocab, continued
 from lockstep.d2l.torch.devices import try_gpu
 from lockstep.d2l.torch.regression import sgd
 
@@ -61,13 +61,13 @@ class RNNModel(nn.Module):
 def predict_ch8(prefix: str, num_preds: int, net: Any, vocab: Vocab, device: Any) -> str:
     """The prefix, continued by the likeliest character so many times."""
     state = net.begin_state(batch_size=1, device=device)
-    found = [vocab[prefix[0]]]
-    known = [vocab[letter] for letter in prefix[1:]]
-    for place in range(len(known) + num_preds):
-        last = torch.tensor([[found[-1]]], device=device)
-        y, state = net(last, state)
-        found.append(known[place] if place < len(known) else int(y.argmax(dim=1)[0]))
-    return "".join(vocab.idx_to_token[index] for index in found)
+
+    def follow(last: int) -> int:
+        nonlocal state
+        y, state = net(torch.tensor([[last]], device=device), state)
+        return int(y.argmax(dim=1)[0])
+
+    return continued(prefix, num_preds, vocab, follow)
 
 
 def grad_clipping(net: Any, theta: float) -> None:
