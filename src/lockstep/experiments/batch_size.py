@@ -20,7 +20,7 @@ from lockstep.experiments import Experiment, option
 from lockstep.experiments.runs import Planned, Runs, Work, folder_name
 from lockstep.frameworks import registry
 from lockstep.report.charts import Chart, Guide, Panel, Series
-from lockstep.report.curves import LoggedRun, curve, panel
+from lockstep.report.curves import LoggedRun, first_below, panel
 from lockstep.report.quantities import duration, lr, metric_name, number
 from lockstep.report.tables import TextTable
 from lockstep.spec import RunSpec
@@ -94,9 +94,7 @@ def _sweeping(framework: str) -> str:
 
 def reached(run: LoggedRun, axis: str) -> float | None:
     """Where the loss was first below the goal: examples, or seconds in steps."""
-    places, loss = curve(run, LOSS, axis)
-    below = np.flatnonzero(loss < GOAL)
-    return float(places[below[0]]) if len(below) else None
+    return first_below(run, LOSS, GOAL, axis)
 
 
 def tables(answer: Answer) -> Iterator[TextTable | str]:

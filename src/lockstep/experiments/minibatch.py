@@ -13,12 +13,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from lockstep import recipes
 from lockstep.experiments.runs import Planned, Runs, of_runs
 from lockstep.report.charts import Chart, Guide
-from lockstep.report.curves import LoggedRun, curve, panel
+from lockstep.report.curves import LoggedRun, first_below, panel
 from lockstep.report.quantities import duration, number
 from lockstep.report.tables import TextTable
 
@@ -53,9 +51,7 @@ def carried_out(found: Runs, way: str) -> list[LoggedRun]:
 
 def reached(run: LoggedRun) -> float | None:
     """The time in steps at which the loss was first below the goal."""
-    seconds, loss = curve(run, LOSS, "seconds")
-    below = np.flatnonzero(loss < GOAL)
-    return float(seconds[below[0]]) if len(below) else None
+    return first_below(run, LOSS, GOAL, "seconds")
 
 
 def tables(found: Runs) -> Iterator[TextTable | str]:

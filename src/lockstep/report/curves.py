@@ -68,6 +68,13 @@ def curve(run: LoggedRun, quantity: str, x: str = "step") -> tuple[np.ndarray, n
     return places, np.array([scale * event.metrics[quantity] for event in met])
 
 
+def first_below(run: LoggedRun, quantity: str, goal: float, x: str) -> float | None:
+    """Where a quantity was first below a goal; None if it never was."""
+    places, values = curve(run, quantity, x)
+    below = np.flatnonzero(values < goal)
+    return float(places[below[0]]) if len(below) else None
+
+
 def _evaluations(history: History) -> list[Any]:
     """Epochs, and evaluations between them, in order."""
     return sorted([*history.epochs, *history.evaluations], key=lambda event: event.step)
