@@ -148,3 +148,12 @@ def test_the_command_repeats_the_very_run() -> None:
         args, rest = build_parser().parse_known_args(words)
         args.rest = rest + fields
         assert spec_from(args) == spec
+
+
+def test_noise_of_an_optimizer_is_that_of_the_single_run() -> None:
+    """Langevin noise is drawn for one run: its settings are trained apart."""
+    run = ls.recipes.airfoil_linear(framework="jax", max_steps=20)
+    run = run.with_fields({"optimizer": {"kind": "sgld", "temperature": 0.01}})
+    (row,) = ls.sweep(run, lr=[0.02]).rows
+    alone = ls.train(run.with_lr(0.02))
+    np.testing.assert_allclose(row.losses, alone.history[:, "loss"], rtol=1e-6)

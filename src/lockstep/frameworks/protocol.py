@@ -15,6 +15,7 @@ import numpy as np
 
 from lockstep.contract import ContractOps
 from lockstep.errors import InputError
+from lockstep.optimizers import adds_noise
 
 if TYPE_CHECKING:
     from lockstep.ops import Kernels, Snapshot
@@ -160,9 +161,11 @@ class Framework:
 
     def compile_many(self, task: Task, spec: RunSpec, count: int) -> ManyProgram | None:
         """The program of `count` settings of a run, as `many_program` makes it; None where there is
-        none, or the run needs another: several devices, or layers of the framework's own."""
+        none, or the run needs another: several devices, layers of the framework's own, or noise
+        in its steps."""
         own_layers = task.native is not None or spec.style == "concise"
-        if self.many_program is None or own_layers or spec.devices > 1:
+        apart = own_layers or spec.devices > 1 or adds_noise(spec.optimizer)
+        if self.many_program is None or apart:
             return None
         return self.many_program(self.kernels(spec.precision, spec.fused), task, spec, count)
 
