@@ -10,7 +10,7 @@ import pytest
 from lockstep import recipes
 from lockstep.cli import main
 from lockstep.experiments import devices
-from lockstep.experiments.outcome import ask
+from lockstep.experiments.asking import ask
 from lockstep.experiments.runs import Runs, Work
 from lockstep.report.tables import TextTable
 

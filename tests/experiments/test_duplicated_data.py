@@ -81,7 +81,7 @@ def test_copies_are_of_the_whole_data_set_and_older_hashes_stay() -> None:
 
 
 def test_the_quick_form(tmp_path: Path) -> None:
-    from lockstep.experiments.outcome import ask
+    from lockstep.experiments.asking import ask
 
     outcome = ask("duplicated-data", quick=True, out=tmp_path / "here", framework="numpy")
     assert len(outcome.found.all) == 2 * len(RATES)

@@ -11,7 +11,7 @@ import pytest
 from lockstep.cli import main
 from lockstep.comparison import Comparison
 from lockstep.experiments import frameworks
-from lockstep.experiments.outcome import ask
+from lockstep.experiments.asking import ask
 from lockstep.experiments.runs import Work
 from lockstep.frameworks import registry
 from lockstep.recipes import airfoil_linear

@@ -10,7 +10,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
-from lockstep.experiments.outcome import How, ask, carry_out
+from lockstep.experiments.asking import How, ask, carry_out
 from lockstep.experiments.runs import Interrupted, Planned, Runs, Work, folder_name, of_runs
 from lockstep.report.curves import curve, panel
 from lockstep.training import train

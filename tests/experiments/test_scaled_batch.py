@@ -9,7 +9,7 @@ import pytest
 import lockstep as ls
 from lockstep.cli import main
 from lockstep.errors import InputError
-from lockstep.experiments.outcome import ask
+from lockstep.experiments.asking import ask
 from lockstep.experiments.runs import Work
 from lockstep.experiments.scaled_batch import (
     EXPERIMENT,
@@ -136,7 +136,7 @@ def test_the_default_is_a_lenet_of_minutes(tmp_path: Path, monkeypatch: pytest.M
     """What a person asks who names neither a recipe nor a field."""
     asked: list[Question] = []
     monkeypatch.setattr(
-        "lockstep.experiments.outcome.carry_out", lambda e, question, *rest: asked.append(question)
+        "lockstep.experiments.asking.carry_out", lambda e, question, *rest: asked.append(question)
     )
     ask("scaled-batch", out=tmp_path, framework="numpy")
     (question,) = asked

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lockstep.experiments.outcome import ask
+from lockstep.experiments.asking import ask
 from lockstep.experiments.runs import Runs, Work
 from lockstep.experiments.schedules import (
     CONSTANT,

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lockstep import recipes
-from lockstep.experiments.outcome import ask
+from lockstep.experiments.asking import ask
 from lockstep.experiments.runs import Planned, Runs, Work
 from lockstep.experiments.warmup import RATE, Question, accuracies, chart, outcome, runs, tables
 

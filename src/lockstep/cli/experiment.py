@@ -122,7 +122,7 @@ def _dest(item: dataclasses.Field[Any]) -> str:
 
 def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) -> int:
     """Carry out an experiment with the options of the command line, and show its answer."""
-    from lockstep.experiments.outcome import How, carry_out
+    from lockstep.experiments.asking import How, carry_out
     from lockstep.experiments.runs import Interrupted
     from lockstep.report.figures import draw
     from lockstep.report.progress import work_progress
@@ -186,7 +186,7 @@ def _ask_all(args: argparse.Namespace) -> int:
 
 def _asked(args: argparse.Namespace, experiment: Experiment[Any, Any], quick: bool) -> Any:
     """What the command line asks."""
-    from lockstep.experiments.outcome import asked_with
+    from lockstep.experiments.asking import asked_with
 
     items = dataclasses.fields(experiment.options)
     given = {item.name: getattr(args, _dest(item), None) for item in items}
@@ -216,7 +216,7 @@ def _changes(args: argparse.Namespace) -> dict[str, Any]:
 
 def _list(args: argparse.Namespace) -> int:
     from lockstep import experiments
-    from lockstep.experiments.outcome import seconds_here
+    from lockstep.experiments.asking import seconds_here
     from lockstep.report.quantities import duration
 
     rows, cells = [], []

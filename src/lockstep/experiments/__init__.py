@@ -6,7 +6,7 @@ quick form; `replacement.py` is the one to read first. The command line finds it
 outside the package, `lockstep.experiments.add(Experiment(...))` does the same. What they share:
 
 - `runs.py`: the runs of an experiment, carried out in its folder and taken up there
-- `outcome.py`: the tables, figures and page of an answer, written to that folder
+- `asking.py`: an experiment carried out; tables, figures and page of its answer in that folder
 """
 
 from __future__ import annotations
