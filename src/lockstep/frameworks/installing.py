@@ -114,7 +114,8 @@ def _install(environment: Environment, lock: int, report: Report) -> None:
             report(0.02 + 0.7 * min(seen / total, 1.0), f"{verb} {what}")
 
     command = [str(environment.python), "-m", "pip", "install", "--no-input", "--no-color"]
-    command += ["--disable-pip-version-check", "-r", str(requirements)]
+    # the list is complete; tf_keras asks for tensorflow where tensorflow-cpu is
+    command += ["--disable-pip-version-check", "--no-deps", "-r", str(requirements)]
     _run(command, environment.framework, lock, follow)
 
 
