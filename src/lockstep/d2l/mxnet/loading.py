@@ -17,7 +17,10 @@ Pairs = Iterator[tuple[Any, Any]]
 
 
 def _order(count: int) -> Any:
-    return np.random.permutation(count).astype("int32").asnumpy()  # by MXNet's random numbers
+    """A permutation by MXNet's random numbers."""
+    order = np.arange(count, dtype="int32")
+    np.random.shuffle(order)
+    return order.asnumpy()
 
 
 def load_array(data_arrays: Sequence[Any], batch_size: int, is_train: bool = True) -> Batches:
