@@ -81,7 +81,10 @@ def airfoil(rounds: int) -> list[Row]:
 
 def lenet(rounds: int) -> list[Row]:
     names = ["lenet plain torch", "lenet lockstep torch"]
-    return ratio_rows(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
+    rows = ratio_rows(names, [("LeNet b=256: torch against a plain loop", *names, 1.6)], rounds)
+    layers = ["lenet keras on jax", "lenet lockstep jax, concise"]
+    claim = "LeNet b=256, concise: jax (Flax) against Keras on JAX"
+    return rows + ratio_rows(layers, [(claim, *layers, 1.0)], rounds)
 
 
 def devices(rounds: int) -> list[Row]:

@@ -135,6 +135,13 @@ def plain_lenet(epochs: int, pooling: str = "max") -> Round:
     return repeated(plain_loops.lenet(data["x"], data["y"], 256, 0.1, pooling), epochs)
 
 
+def keras_lenet(epochs: int) -> Round:
+    from benchmarks import keras_loop
+
+    data = assemble(lenet("jax")).splits["train"]
+    return repeated(keras_loop.lenet(data["x"], data["y"], 256, 0.1), epochs)
+
+
 def plain_gru(kind: str, epochs: int) -> Round:
     from benchmarks import plain_loops
 
@@ -175,6 +182,8 @@ CONTENDERS: dict[str, Callable[[], Round]] = {
     "lenet lockstep torch": lambda: trained(lenet("torch"), 1),
     "lenet by hand torch": lambda: by_hand(lenet("torch"), 1),
     "lenet lockstep jax": lambda: trained(lenet("jax"), 1),
+    "lenet lockstep jax, concise": lambda: trained(replace(lenet("jax"), style="concise"), 1),
+    "lenet keras on jax": lambda: keras_lenet(1),
     "lenet by hand jax": lambda: by_hand(lenet("jax"), 1),
     "lenet avg plain torch": lambda: plain_lenet(1, "avg"),
     "lenet avg lockstep torch": lambda: trained(lenet("torch", "avg"), 1),

@@ -6,6 +6,7 @@ which have all.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -35,9 +36,10 @@ from lockstep.spec.parts import OptimizerPart
 
 class Layers(nn.Module):
     """A model's layers; Flax has channels last. Those from Flatten on are a module of their own
-    where there is an image."""
+    where there is an image. `convolution` is lax.conv_general_dilated, or a faster equal."""
 
     layers: tuple[Layer, ...]
+    convolution: Callable[..., Array] | None = None
 
     @nn.compact
     def __call__(self, x: Array) -> Array:
@@ -45,7 +47,7 @@ class Layers(nn.Module):
             match layer:
                 case Flatten() if x.ndim == 4:
                     x = x.transpose(0, 3, 1, 2).reshape(x.shape[0], -1)  # channels first
-                    return Layers(self.layers[i + 1 :], name="dense")(x)
+                    return Layers(self.layers[i + 1 :], self.convolution, name="dense")(x)
                 case Flatten():
                     x = x.reshape(x.shape[0], -1)
                 case ReLU():
@@ -63,6 +65,7 @@ class Layers(nn.Module):
                         padding=layer.padding,
                         name=layer.name,
                         param_dtype=x.dtype,
+                        conv_general_dilated=self.convolution,
                     )(x)
         return x
 
@@ -114,11 +117,11 @@ class LanguageModel(nn.Module):
         return nn.Dense(m.vocab_size, name="output", param_dtype=h.dtype)(states), h
 
 
-def build(model: Model) -> tuple[nn.Module, Call]:
+def build(model: Model, convolution: Callable[..., Array] | None = None) -> tuple[nn.Module, Call]:
     """The Flax module that is the same model as `model`, and its call of weights, x and carry."""
     match model:
         case Sequential():
-            return _sequential(model)
+            return _sequential(model, convolution)
         case RecurrentNet():
             module = LanguageModel(model)
 
@@ -130,8 +133,10 @@ def build(model: Model) -> tuple[nn.Module, Call]:
     raise no_form(model, "Flax")
 
 
-def _sequential(model: Sequential) -> tuple[nn.Module, Call]:
-    module = Layers(model.layers)
+def _sequential(
+    model: Sequential, convolution: Callable[..., Array] | None
+) -> tuple[nn.Module, Call]:
+    module = Layers(model.layers, convolution)
 
     def call(w: Weights, x: Array, carry: Weights) -> tuple[Array, Weights]:
         if len(model.input_shape) == 3:  # (B, C, H, W) -> (B, H, W, C)

@@ -3,14 +3,18 @@
 XLA's convolutions are slow on a CPU inside a loop. With every 2 x 2 block of inputs as channels of
 one place, and the kernel at its four places in a pooling window as columns of one matrix, places
 are a quarter as many, a product does the work, and pooling takes four blocks of columns together.
+
+Flax's own convolution layers take `convolution` for that reason: one product does a row of places.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import jax
 import jax.numpy as jnp
+from jax import lax
 
 from lockstep.ops import Array
 
@@ -73,7 +77,46 @@ def _four_places(w: Array) -> Array:
     return parts.reshape(height, width, 4 * inputs, 4 * channels)
 
 
+WIDEST = 32  # columns of an image: a row's matrix is mostly zeros, the more the wider the image
+
+
+def convolution(x: Array, w: Array, strides: Sequence[int], padding: Any, **settings: Any) -> Array:
+    """What lax.conv_general_dilated gives for x (B, H, W, C) and w (I, J, C, O), of a flax Conv.
+
+    A row of Q outputs is the product of I rows of inputs (I W C) and the kernel at its Q places in
+    them (I W C, Q O). XLA's own is used for wide images, for other settings, and on a GPU.
+    """
+    if not _is_plain(x, w, strides, padding, settings):
+        return lax.conv_general_dilated(x, w, strides, padding, **settings)
+    height, width, inputs, outputs = w.shape
+    x = jnp.pad(x, ((0, 0), *padding, (0, 0)))
+    batch, rows, columns = x.shape[0], x.shape[1] - height + 1, x.shape[2]
+    places = columns - width + 1
+    seen = [x[:, i : i + rows].reshape(batch, rows, columns * inputs) for i in range(height)]
+    placed = [
+        jnp.pad(w, ((0, 0), (place, places - 1 - place), (0, 0), (0, 0))) for place in range(places)
+    ]  # each (I, W, C, O)
+    kernel = jnp.stack(placed, axis=3).reshape(height * columns * inputs, places * outputs)
+    y = jnp.concatenate(seen, axis=-1).reshape(batch * rows, -1) @ kernel
+    return y.reshape(batch, rows, places, outputs)
+
+
+def _is_plain(
+    x: Array, w: Array, strides: Sequence[int], padding: Any, settings: Mapping[str, Any]
+) -> bool:
+    """Whether it is the convolution above: pairs of paddings, and nothing dilated or grouped."""
+    dilations = [settings.get(name) or (1, 1) for name in ("lhs_dilation", "rhs_dilation")]
+    return (
+        x.ndim == w.ndim == 4
+        and jax.default_backend() == "cpu"
+        and {*strides, *dilations[0], *dilations[1], settings.get("feature_group_count", 1)} == {1}
+        and not isinstance(padding, str)
+        and x.shape[2] + sum(padding[1]) <= WIDEST
+    )
+
+
 PARTS: Mapping[str, Callable[..., Any]] = {
     "conv_max_pool": fused_conv_max_pool,
     "conv_avg_pool": fused_conv_avg_pool,
+    "layer_convolution": convolution,
 }

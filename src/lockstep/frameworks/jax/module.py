@@ -19,6 +19,7 @@ from lockstep.frameworks.module_program import check_module, refuse_other_state,
 from lockstep.frameworks.programs import LoopProgram
 from lockstep.frameworks.step import Call, Update, initial_snapshot
 from lockstep.models.fitting import with_outputs
+from lockstep.models.layers import Convolution
 from lockstep.ops import Array, Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -31,11 +32,12 @@ class _Module:
     call: Call
     layout: Layout
     initial: Callable[[], Snapshot]
+    notes: tuple[str, ...] = ()
 
 
 def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> LoopProgram:
     """The program of the task's own module, or of the concise form of its model."""
-    module = _own(ops, task, spec) if task.native is not None else _concise(task, spec)
+    module = _own(ops, task, spec) if task.native is not None else _concise(ops, task, spec)
     return jax_program(
         ops,
         task,
@@ -44,13 +46,17 @@ def module_program(ops: JaxOps, task: Task, spec: RunSpec) -> LoopProgram:
         update=_optax_update(ops, spec),
         initial=module.initial,
         layout=module.layout,
-        notes=(f"flax and optax ({spec.optimizer.kind})",),
+        notes=(f"flax and optax ({spec.optimizer.kind})", *module.notes),
     )
 
 
-def _concise(task: Task, spec: RunSpec) -> _Module:
-    _, call = concise.build(task.model)
-    return _Module(call, layout(task.model), initial_snapshot(task, spec))
+def _concise(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
+    convolution = ops.fused.get("layer_convolution")
+    _, call = concise.build(task.model, convolution)
+    layers = getattr(task.model, "layers", ())
+    used = convolution and any(isinstance(layer, Convolution) for layer in layers)
+    notes = ("convolutions as matrix products",) if used else ()
+    return _Module(call, layout(task.model), initial_snapshot(task, spec), notes)
 
 
 def _own(ops: JaxOps, task: Task, spec: RunSpec) -> _Module:
