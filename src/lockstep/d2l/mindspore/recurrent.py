@@ -78,17 +78,27 @@ def grad_clipping(grads: Sequence[Any], theta: float) -> Any:
     return ops.clip_by_global_norm(tuple(grads), theta)
 
 
-def train_epoch_ch8(
-    net: Any, train_iter: Iterable[Any], loss: Callable[..., Any], updater: Callable[[Any], Any],
-    use_random_iter: bool,
-) -> tuple[float, float]:  # fmt: skip
-    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
+def _gradients(net: Any, loss: Callable[..., Any]) -> Callable[..., Any]:
+    """A compiled function of inputs, labels and state: (loss, the next state), gradients."""
 
     def forward(X: Any, y: Any, state: Any) -> tuple[Any, Any]:
         y_hat, state = net(X, state)
         return loss(y_hat, y).mean(), state
 
-    gradients = ms.value_and_grad(forward, None, net.trainable_params(), has_aux=True)
+    # compiled: step by step a batch takes seconds, and its state keeps the graph of the one before
+    found: Callable[..., Any] = ms.jit(
+        ms.value_and_grad(forward, None, net.trainable_params(), has_aux=True)
+    )
+    return found
+
+
+def train_epoch_ch8(
+    net: Any, train_iter: Iterable[Any], loss: Callable[..., Any], updater: Callable[[Any], Any],
+    use_random_iter: bool, gradients: Callable[..., Any] | None = None,
+) -> tuple[float, float]:  # fmt: skip
+    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second. `gradients` is
+    what `_gradients` gives, if it was compiled before."""
+    gradients = gradients or _gradients(net, loss)
     state: Any = None
     timer, metric = Timer(), Accumulator(2)
     for X, Y in train_iter:
@@ -116,8 +126,9 @@ def train_ch8(
             for param, grad in zip(net.params, grads, strict=True):
                 param.set_data(param - lr * grad)
 
+    gradients = _gradients(net, loss)
     train_text(
-        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter),
+        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter, gradients),
         lambda prefix: predict_ch8(prefix, 50, net, vocab),
         num_epochs,
         ms.get_context("device_target"),
