@@ -43,6 +43,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "drop_last": st.booleans(),
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
+    "functions": st.just(()),
     "structure": texts,
     "weights": texts,
     "reference": texts,
