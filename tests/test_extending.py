@@ -195,7 +195,10 @@ def test_records_that_specs_cannot_hold_are_refused() -> None:
         data.add(Second, a_set)
     with pytest.raises(InputError, match="loss = 'hinge'"):
         data.add(Second, data.DataSet(lambda *given: None, (1,), 1, "hinge"))  # type: ignore
-    assert set(parts.DATA) == {"airfoil", "fashion-mnist", "timemachine", "recall", "own"}
+    assert set(parts.DATA) == {
+        *("airfoil", "fashion-mnist", "timemachine", "recall", "own"),
+        *("table", "text", "images"),
+    }
 
 
 def test_what_is_no_schedule_and_no_recipe_is_refused() -> None:

@@ -22,11 +22,14 @@ from lockstep.spec import (
     Adam,
     Airfoil,
     FashionMNIST,
+    ImageFiles,
     LeNet,
     Linear,
     Recall,
     RunSpec,
     Softmax,
+    Table,
+    TextFile,
     TimeMachine,
 )
 
@@ -132,6 +135,78 @@ def recall_gru(**changes: Any) -> RunSpec:
     return changed(spec, changes)
 
 
+def table_linear(**changes: Any) -> RunSpec:
+    """Linear regression on your own table (--data.file): batches of 10, SGD at 0.05, 10 epochs.
+
+    A fifth of the rows is held out as the split "test".
+
+    >>> table_linear(**{"data.target": "price"}).data.target
+    'price'
+    """
+    return _table("table-linear", Table(target_is="number", held_out=0.2), Linear(), 0.05, changes)
+
+
+def table_softmax(**changes: Any) -> RunSpec:
+    """Softmax regression on the classes of your own table (--data.file): SGD at 0.1, 10 epochs."""
+    return _table("table-softmax", Table(target_is="class", held_out=0.2), Softmax(), 0.1, changes)
+
+
+def table_mlp(**changes: Any) -> RunSpec:
+    """An MLP with 256 hidden units on your own table (--data.file): numbers, or classes by name."""
+    return _table("table-mlp", Table(held_out=0.2), MLP(), 0.05, changes)
+
+
+def _table(
+    name: str, data: Table, model: Linear | Softmax | MLP, lr: float, changes: Mapping[str, Any]
+) -> RunSpec:
+    spec = replace(airfoil_linear(epochs=10), name=name, data=data, model=model, evaluate=("test",))
+    return changed(spec.with_lr(lr), changes)
+
+
+def text_gru(**changes: Any) -> RunSpec:
+    """A GRU on your own text (--data.file): 256 units, 32 windows of 35, SGD at 1, 50 epochs.
+
+    A tenth of the text is held out as the split "test".
+    """
+    return _text("text-gru", GRU(reset=_reset(changes)), changes)
+
+
+def text_rnn(**changes: Any) -> RunSpec:
+    """A tanh RNN on your own text (--data.file), with the GRU's settings."""
+    return _text("text-rnn", RNN(), changes)
+
+
+def _text(name: str, model: GRU | RNN, changes: Mapping[str, Any]) -> RunSpec:
+    spec = _timemachine(name, model, {"epochs": 50, **_only(changes, "epochs")})
+    return changed(replace(spec, data=TextFile(held_out=0.1), evaluate=("test",)), changes)
+
+
+def _only(changes: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: changes[name] for name in names if name in changes}
+
+
+def images_lenet(**changes: Any) -> RunSpec:
+    """LeNet on your own images (--data.file: npz, IDX or folder): SGD at 0.3, 30 epochs.
+
+    What is measured is the training part, unless `evaluate` says test: files may have none.
+    """
+    return changed(_images(fashion_lenet(), "images-lenet"), changes)
+
+
+def images_softmax(**changes: Any) -> RunSpec:
+    """Softmax regression on your own images (--data.file): SGD at 0.1, 10 epochs."""
+    return changed(_images(fashion_softmax(), "images-softmax"), changes)
+
+
+def images_mlp(**changes: Any) -> RunSpec:
+    """An MLP with 256 hidden units on your own images (--data.file): SGD at 0.1, 10 epochs."""
+    return changed(_images(fashion_mlp(), "images-mlp"), changes)
+
+
+def _images(spec: RunSpec, name: str) -> RunSpec:
+    return replace(spec, name=name, data=ImageFiles(), evaluate=("train",))
+
+
 RECIPES: Registry[Callable[..., RunSpec]] = Registry("recipe")
 _T = TypeVar("_T", bound=Callable[..., RunSpec])
 
@@ -153,6 +228,10 @@ for _recipe in (airfoil_linear, fashion_lenet, fashion_softmax, fashion_mlp, tim
     add(_recipe)
 add(timemachine_gru)
 add(recall_gru)
+for _recipe in (table_linear, table_mlp, table_softmax, text_gru, text_rnn):
+    add(_recipe)
+for _recipe in (images_lenet, images_mlp, images_softmax):
+    add(_recipe)
 
 
 def get(name: str, **changes: Any) -> RunSpec:

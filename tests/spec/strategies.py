@@ -9,19 +9,25 @@ from hypothesis import strategies as st
 
 from lockstep.schedules import KINDS, constant, parse_schedule
 from lockstep.schedules.combine import Warmup
-from lockstep.spec import Recall, RunSpec
+from lockstep.spec import ImageFiles, Recall, RunSpec, Table, TextFile
 from lockstep.spec.parts import (
     DATA,
     GATES,
+    HEADERS,
     LOADINGS,
     LOSSES,
+    MISSING_VALUES,
     MODELS,
     OPTIMIZERS,
     ORDERS,
     POOLINGS,
     RESETS,
     SAMPLINGS,
+    SEPARATORS,
     SOURCES,
+    STANDARDIZED,
+    SYMBOLS,
+    TARGETS,
 )
 from lockstep.spec.run import PRECISIONS, SPLITS, STYLES, UNITS
 
@@ -41,9 +47,19 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "reset": st.sampled_from(RESETS),
     "gate": st.sampled_from(GATES),
     "drop_last": st.booleans(),
+    "file": st.sampled_from(["", "/data/words.txt", "/data/数.csv"]),  # relative ones become whole
+    "target": texts,
+    **dict.fromkeys(("columns", "without"), st.lists(st.text(min_size=1)).map(tuple)),
+    "header": st.sampled_from(HEADERS),
+    "separator": st.sampled_from(SEPARATORS),
+    "target_is": st.sampled_from(TARGETS),
+    "standardize": st.sampled_from(STANDARDIZED),
+    "missing": st.sampled_from(MISSING_VALUES),
+    "symbols": st.sampled_from(SYMBOLS),
+    "keep_case": st.just(False),  # True is refused beside letters
+    "held_out": fractions,
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
-    "functions": st.just(()),
     "structure": texts,
     "weights": texts,
     "reference": texts,
@@ -67,7 +83,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
 def part(cls: type[Any]) -> st.SearchStrategy[Any]:
     """Any value of one kind of data, model or optimizer."""
     given = {item.name: _FIELDS[item.name] for item in fields(cls)}
-    if cls is Recall:  # it is always generated
+    if cls in (Recall, Table, TextFile, ImageFiles):  # always generated, or always a file
         del given["source"]
     return st.builds(cls, **given)
 

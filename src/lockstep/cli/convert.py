@@ -22,7 +22,7 @@ def register(subparsers: Any) -> None:
         description="From a run, or from a file of weights with --from and --model. The layouts "
         "are the frameworks' names, and lockstep for the canonical one.",
     )
-    parser.add_argument("source", metavar="RUN", help="a run (or last), or a .safetensors file")
+    parser.add_argument("source", metavar="RUN", help="a run, or a .safetensors file")
     parser.add_argument(
         "--to", required=True, metavar="LAYOUT", help="whose layout to write, e.g. torch"
     )
@@ -46,7 +46,7 @@ def _convert(args: argparse.Namespace) -> int:
 
 def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
     from lockstep.cli.asked_run import dotted_fields
-    from lockstep.task import model_of
+    from lockstep.task import load_encoding, model_of
     from lockstep.training.directory import find
     from lockstep.training.weights import trained
 
@@ -57,7 +57,8 @@ def _from_run(args: argparse.Namespace) -> tuple[Arrays, Model]:
         raise InputError(name, value, problem, f"Leave --{name} out, or train a run with it.")
     found = trained(args.source, strict=args.strict)
     print_notes(found.notes)
-    return found.weights, model_of(find(args.source).spec)
+    run = find(args.source)
+    return found.weights, model_of(run.spec, load_encoding(run.path))
 
 
 def _from_file(args: argparse.Namespace) -> tuple[Arrays, Model]:

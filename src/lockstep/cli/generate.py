@@ -15,9 +15,9 @@ def register(subparsers: Any) -> None:
     parser.add_argument("run", metavar="RUN", help=RUN)
     parser.add_argument(
         "--prefix",
-        default="time traveller",
         metavar="TEXT",
-        help="lower-case letters and spaces to continue (default: %(default)s)",
+        help="what to continue, in characters of the text it was trained on "
+        "(default: time traveller, or its most frequent character)",
     )
     parser.add_argument(
         "--num", type=int, default=50, metavar="N", help="symbols to add (default: %(default)s)"
@@ -27,15 +27,16 @@ def register(subparsers: Any) -> None:
 
 
 def _generate(args: argparse.Namespace) -> int:
-    from lockstep.task import assemble
     from lockstep.training.directory import find
-    from lockstep.training.generate import generate
+    from lockstep.training.generate import continued, language_of, usual_prefix
     from lockstep.training.weights import trained
 
     directory = find(args.run)
     found = trained(directory.path, strict=args.strict)
     print_notes(found.notes)
-    text = generate(assemble(directory.spec), found.weights, args.prefix, args.num)
+    model, vocabulary = language_of(directory)
+    prefix = usual_prefix(vocabulary) if args.prefix is None else args.prefix
+    text = continued(model, vocabulary, found.weights, prefix, args.num)
     kept = AppendedFile(directory.path / "generated.txt")
     try:
         kept.write(f"{text}\n".encode())

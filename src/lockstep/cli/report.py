@@ -7,7 +7,6 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import add_open_option, open_page
 from lockstep.cli.run_options import RUN
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="the page: a file .html")
     add_axis_option(parser, default="step")
     parser.add_argument("--title", default="", metavar="TEXT", help="of the page")
-    add_open_option(parser)
     parser.set_defaults(handler=_report)
 
 
@@ -54,7 +52,5 @@ def _report(args: argparse.Namespace) -> int:
     check_place(out)
     runs = read_runs(find_runs(args.runs))
     command = shlex.join(["lockstep", *args.words])
-    page = write_runs_page(runs, out, args.x, args.title, command)
-    print(f"report: {page}")
-    open_page(args, page)
+    print(f"report: {write_runs_page(runs, out, args.x, args.title, command)}")
     return 0

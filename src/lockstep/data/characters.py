@@ -49,7 +49,9 @@ Write it in lower-case letters and spaces.
         if foreign:
             shown = text if len(text) <= 60 else f"{text[:57]}..."
             problem = f"has {', '.join(map(repr, foreign))}, which the vocabulary lacks"
-            raise InputError(field, shown, problem, "Write it in lower-case letters and spaces.")
+            letters = set(self.symbols) <= {UNKNOWN, *LETTERS}
+            remedy = "lower-case letters and spaces" if letters else "characters of its text"
+            raise InputError(field, shown, problem, f"Write it in {remedy}.")
         return np.fromiter((index[letter] for letter in text), np.int32, len(text))
 
     def decode(self, indices: Iterable[int]) -> str:

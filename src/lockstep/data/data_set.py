@@ -6,7 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from lockstep.data.characters import Vocabulary
+from lockstep.data.encoding import Encoding
 from lockstep.data.examples import Batch, Origin, example_batch
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.source import Progress, Source
@@ -23,11 +27,14 @@ class Loaded:
     """NumPy arrays by split and name, where they come from, and the vocabulary of a text.
 
     Examples are "x" and "y" with a row for each, a text is "tokens". There is a split "train".
+    `encoding` and `batch` are those of data whose shape is known only once it is read.
     """
 
     splits: Mapping[str, Arrays]
     origin: Origin
     vocabulary: Vocabulary | None = None
+    encoding: Encoding | None = None
+    batch: Batch | None = None
 
 
 def example_plan(part: Any, num_examples: int, batch_size: int, seed: int) -> ExamplePlan:
@@ -42,22 +49,34 @@ class DataSet:
 
     `load(part, seed, progress)` reads it, or generates its stand-in from the seed. `input_shape` is
     that of one example, () for sequences of symbols, whose batches are time first: (T, B).
-    `num_outputs` counts classes or targets, or is a function of the part that does.
+    `num_outputs` counts classes or targets, or is a function of the part that does. Both, and the
+    loss, give way to the `encoding` of what was loaded; data in a file has None, 0 and any loss.
     `batch(part)` gives the function from row numbers to (x, y), `plan(part, rows, batch_size,
     seed)` the batches of an array of so many rows. `source` is what `lockstep data` fetches.
+    `features(part, encoding, file)` are the inputs (N, ...) in a new file, as a trained model takes
+    them; None where there are none.
     """
 
     load: Callable[[Any, int, Progress | None], Loaded]
-    input_shape: tuple[int, ...]
+    input_shape: tuple[int, ...] | None
     num_outputs: int | Callable[[Any], int]
     loss: str
     batch: Callable[[Any], Batch] = lambda part: example_batch
     plan: Callable[[Any, int, int, int], Plan] = example_plan
     source: Source | None = None
+    features: Callable[[Any, Encoding, str], NDArray[np.float64]] | None = None
 
     def outputs(self, part: Any) -> int:
         """How many outputs a model of this data has."""
         return self.num_outputs(part) if callable(self.num_outputs) else self.num_outputs
+
+    def encoding(self, part: Any, loaded: Loaded | None = None) -> Encoding:
+        """Shape and loss; data in a file is read for it, unless it is `loaded` already."""
+        if self.input_shape is None:
+            loaded = loaded or self.load(part, 0, None)
+        if loaded is not None and loaded.encoding is not None:
+            return loaded.encoding
+        return Encoding(self.input_shape or (), self.outputs(part), self.loss)
 
 
 _DATA_SETS: Registry[DataSet] = Registry("data.kind")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from lockstep.errors import InputError
 from lockstep.frameworks import environments, registry
-from lockstep.spec import Recall, RunSpec, TimeMachine
+from lockstep.spec import Recall, RunSpec, TextFile, TimeMachine
 
 FASTEST = "fastest"
 
@@ -31,6 +32,8 @@ COSTS = {
     "mxnet": (4.5, 2.0, 3.8, 12.6, 57, 35, 57),
     "mindspore": (8, 2.8, 5.0, 13, 82, 26, 95),
 }
+
+BYTES = {"table": 50, "images": 800}  # of an example in a file, about
 
 
 def resolve_fastest(spec: RunSpec) -> RunSpec:
@@ -65,10 +68,22 @@ def _column(spec: RunSpec) -> str:
     return LIKE.get(spec.model.kind, spec.model.kind)
 
 
+def _in_file(data: Any) -> int:
+    """Examples of a person's own file, guessed by its size; 0 where that is not known."""
+    limit = getattr(data, "max_examples", 0) or getattr(data, "max_tokens", 0)
+    path = Path(data.file)
+    size = limit or (path.stat().st_size if path.is_file() else 0)
+    if isinstance(data, TextFile):
+        return size // data.window
+    return size if limit else size // BYTES.get(data.kind, 1)
+
+
 def num_steps(spec: RunSpec) -> int:
     """How many updates the run has, about: the data is not looked at."""
     data: Any = spec.data
-    if isinstance(data, TimeMachine):
+    if hasattr(data, "file"):
+        examples = _in_file(data)
+    elif isinstance(data, TimeMachine):
         examples = data.max_tokens // data.window
     else:
         examples = data.num_sequences if isinstance(data, Recall) else data.max_examples

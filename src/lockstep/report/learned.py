@@ -20,14 +20,14 @@ from lockstep.report.quantities import number
 from lockstep.spec import OwnData
 from lockstep.task import Task, assemble
 from lockstep.training.directory import RunDirectory
-from lockstep.training.generate import generate
+from lockstep.training.generate import generate, usual_prefix
 from lockstep.training.history import History
 from lockstep.training.weights import trained
 
 MOST_NUMBERS = 5_000_000  # in the weights: more would take seconds
 EXAMPLES = 10
 LINES = 5  # of generated.txt
-PREFIX, SYMBOLS = "time traveller", 60
+SYMBOLS = 60
 
 
 def learned(directory: RunDirectory, history: History) -> str:
@@ -56,10 +56,11 @@ def _computed(directory: RunDirectory, history: History) -> str:
     task = assemble(spec)
     notes = "".join(f'<p class="note">{escape(note)}</p>' for note in found.notes)
     if task.vocabulary is not None:
-        text = generate(task, found.weights, PREFIX, SYMBOLS)
-        if text.strip() == PREFIX:
-            return f"<p>It continues “{PREFIX}” by spaces only, so far.</p>{notes}"
-        return _texts([text], f"“{PREFIX}”, continued by the most likely symbols:") + notes
+        prefix = usual_prefix(task.vocabulary)
+        text = generate(task, found.weights, prefix, SYMBOLS)
+        if text.strip() == prefix:
+            return f"<p>It continues “{escape(prefix)}” by spaces only, so far.</p>{notes}"
+        return _texts([text], f"“{prefix}”, continued by the most likely symbols:") + notes
     return predictions(task, found.weights) + notes
 
 

@@ -13,6 +13,7 @@ from lockstep.spec.parts import (
     AdamW,
     Airfoil,
     FashionMNIST,
+    ImageFiles,
     LeNet,
     Linear,
     Momentum,
@@ -23,6 +24,8 @@ from lockstep.spec.parts import (
     Recall,
     RMSprop,
     Softmax,
+    Table,
+    TextFile,
     TimeMachine,
 )
 from lockstep.spec.run import RunSpec, diff
@@ -39,6 +42,7 @@ __all__ = [
     "AdamW",
     "Airfoil",
     "FashionMNIST",
+    "ImageFiles",
     "LeNet",
     "Linear",
     "Momentum",
@@ -50,6 +54,8 @@ __all__ = [
     "Recall",
     "RunSpec",
     "Softmax",
+    "Table",
+    "TextFile",
     "TimeMachine",
     "diff",
     "scale_batch",

@@ -8,10 +8,11 @@ import numpy as np
 
 from lockstep import models
 from lockstep.data import data_set
+from lockstep.data.encoding import Encoding
 from lockstep.data.examples import example_batch, one_by_one
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
-from lockstep.models.losses import LOSSES, Loss
+from lockstep.models.losses import LOSSES
 from lockstep.ops import Arrays
 from lockstep.spec import OwnData, RunSpec
 from lockstep.task.own_task import Own
@@ -30,8 +31,9 @@ def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = 
     return task
 
 
-def model_of(spec: RunSpec) -> models.Model:
-    """The model alone, without its data.
+def model_of(spec: RunSpec, encoding: Encoding | None = None) -> models.Model:
+    """The model alone, without its data. What a run knows of its file (`load_encoding`) saves
+    reading it.
 
     >>> from lockstep import recipes
     >>> model_of(recipes.airfoil_linear()).initial_weights(0)["w"].shape
@@ -40,24 +42,27 @@ def model_of(spec: RunSpec) -> models.Model:
     if isinstance(spec.data, OwnData):
         problem = "is known to its own code only"
         raise InputError("model.kind", "own", problem, "Name a built-in model.")
-    shape = data_set.of(spec.data)
-    return models.build(spec.model, shape.input_shape, shape.outputs(spec.data))
+    encoding = encoding or data_set.of(spec.data).encoding(spec.data)
+    return models.build(spec.model, encoding.input_shape, encoding.num_outputs)
 
 
 def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
     known = data_set.of(spec.data)
     data = known.load(spec.data, spec.seed, progress)
+    encoding = known.encoding(spec.data, data)
     rows = len(next(iter(data.splits["train"].values())))
-    batch, loading = known.batch(spec.data), getattr(spec.data, "loading", "at_once")
+    batch = data.batch or known.batch(spec.data)
+    loading = getattr(spec.data, "loading", "at_once")
     return Task(
         splits=data.splits,
         batch=one_by_one(batch) if loading == "one_by_one" else batch,
-        model=model_of(spec),
-        loss=LOSSES[known.loss],
+        model=model_of(spec, encoding),
+        loss=LOSSES[encoding.loss],
         plan=known.plan(spec.data, rows, spec.batch_size, spec.seed),
         facts=dataclasses.asdict(data.origin),
         vocabulary=data.vocabulary,
-        time_first=not known.input_shape,
+        time_first=not encoding.input_shape,
+        encoding=data.encoding,
     )
 
 
@@ -65,15 +70,12 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
     if own is None:
         remedy = "Give them: ls.train(run, mine)."
         raise InputError("data.kind", "own", "needs the arrays themselves", remedy)
-    splits = {name: _held(arrays) for name, arrays in own.splits.items()}
-    rows = len(splits["train"]["x"])
-    loss: Loss = LOSSES[part.loss] if own.own_loss is None else own.own_loss
+    rows = len(own.splits["train"]["x"])
     return Task(
-        splits=_with_mean_one(splits),
+        splits={name: _held(arrays) for name, arrays in own.splits.items()},
         batch=example_batch,
         model=own.net,
-        loss=loss,
-        metrics=own.metrics,
+        loss=LOSSES[part.loss],
         plan=data_set.example_plan(part, rows, spec.batch_size, spec.seed),
         facts={"digest": part.digest},
         native=own.native,
@@ -85,21 +87,4 @@ def _held(arrays: Arrays) -> Arrays:
     x, y = arrays["x"], arrays["y"]
     if x.dtype.kind in "iu" and x.dtype.name not in ("uint8", "int32", "int64"):
         x = x.astype(np.int32)
-    rest = {name: array for name, array in arrays.items() if name not in ("x", "y")}
-    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y, **rest}
-
-
-def _with_mean_one(splits: dict[str, Arrays]) -> dict[str, Arrays]:
-    """Weights scaled so that their mean over the training part is 1: the losses of a batch, weighed
-    and divided by its size, are those of the weighted mean over that part on average."""
-    weights = splits["train"].get("weight")
-    if weights is None:
-        return splits
-    if not weights.sum():
-        problem = "no training example has a weight above 0"
-        raise InputError("example_weights", 0.0, problem, "Give some of them more.")
-    scale = weights.size / weights.sum()
-    return {
-        name: {n: a.reshape(len(a), -1) * scale if n == "weight" else a for n, a in arrays.items()}
-        for name, arrays in splits.items()
-    }
+    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y}

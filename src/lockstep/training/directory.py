@@ -5,6 +5,7 @@ events.jsonl     what happened, a line each, only ever appended to
 steps.bin        loss, gradient norm, rate, batch and seconds of every step (docs/run-folder.md)
 checkpoints/     step-N.safetensors      own.safetensors  a person's own arrays, if any
                                          model.txt        and what their model is
+data.json        the file it learns from: digest, standardisation, classes, symbols
 generated.txt    text it continued       figures/, report.html
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 from lockstep.errors import RunDirectoryError
 from lockstep.files import locked, write_whole
 from lockstep.spec import RunSpec, diff
-from lockstep.task import Own, save_own
+from lockstep.task import Own, Task, save_data_record, save_own
 from lockstep.training import checkpoints
 from lockstep.training.events import (
     Event,
@@ -35,10 +36,12 @@ from lockstep.training.steps import StepFile
 
 # what a run under way cannot change: its state would not fit, or its steps be counted otherwise
 FIXED = ("data.", "model.", "batch_size", "seed")
-FREE = ("model.weights",)  # the run has its own in its first checkpoint
+FREE = (
+    "model.weights",  # the run has its own in its first checkpoint
+    "data.file",  # it may have moved: its digest must be the same
+)
 UNRECORDED = ("model.structure",)  # "" in runs that are older than the field
 
-LAST = "last"  # names the newest run
 STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
 
@@ -54,13 +57,20 @@ class RunDirectory:
 
     @classmethod
     def create(
-        cls, path: Path, spec: RunSpec, facts: dict[str, Any], own: Own | None = None
+        cls,
+        path: Path,
+        spec: RunSpec,
+        facts: dict[str, Any],
+        own: Own | None = None,
+        task: Task | None = None,
     ) -> RunDirectory:
         """A new directory for a run; one that holds a run already is refused."""
         refuse_taken(path, spec)
         _write_facts(path, facts)
         if own is not None:
             save_own(path, own)
+        if task is not None:
+            save_data_record(path, task)
         # the spec comes last: a folder with one is a run that can be resumed
         write_whole(path / "spec.toml", spec.to_toml().encode())
         return cls(path)
@@ -244,33 +254,16 @@ def _named(differences: list[tuple[str, object, object]]) -> str:
 
 
 def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:
-    """The directory of a run given by path, by name below `root`, by a unique beginning, or as
-    "last": the one of `root` that was written to last."""
+    """The directory of a run given by path, by name below `root`, or by a unique beginning."""
     if holds_run(Path(run)):
         return RunDirectory(Path(run))
     matches = [d for d in all_runs(root) if d.path.name.startswith(str(run))]
     exact = [d for d in matches if d.path.name == str(run)]
-    if str(run) == LAST and not exact:
-        return _last(root)
     if len(exact or matches) == 1:
         return (exact or matches)[0]
     problem = "names several runs" if matches else "is not a run"
     names = ", ".join(d.path.name for d in (matches or all_runs(root))[:8])
     raise RunDirectoryError(f"run = {str(run)!r}: {problem}. Runs in {root}/: {names or 'none'}.")
-
-
-def _last(root: Path) -> RunDirectory:
-    """The run whose log, or spec, is the newest: one that was resumed counts from then."""
-    found = all_runs(root)
-    if not found:
-        remedy = "Train one, such as `lockstep train airfoil-linear`, or name a run's folder."
-        raise RunDirectoryError(f"run = {LAST!r}: there is no run in {root}/. {remedy}")
-
-    def written(directory: RunDirectory) -> int:
-        files = (directory.path / "spec.toml", directory.log)
-        return max(file.stat().st_mtime_ns for file in files if file.is_file())
-
-    return max(found, key=written)
 
 
 def all_runs(root: Path = Path("runs")) -> list[RunDirectory]:

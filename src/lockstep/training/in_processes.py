@@ -43,6 +43,7 @@ BEGINNINGS = (
     "machine.json",
     "own.safetensors",
     "model.txt",
+    "data.json",
     "worker.log",
     "steps.bin",
     "lock",
@@ -133,7 +134,7 @@ def carry_out_in_processes(
     if is_new:
         if start is not None:  # before the spec, which makes the folder a run
             checkpoints.save(folder / "checkpoints", 0, start, {})
-        RunDirectory.create(folder, spec, machine_facts(), own)
+        RunDirectory.create(folder, spec, machine_facts(), own, task)
     directory = RunDirectory(folder)
     began = False
     listening = list(listeners)

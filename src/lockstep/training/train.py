@@ -31,7 +31,7 @@ from lockstep.processes.child import WaitedError
 from lockstep.processes.collective import Collective, NullCollective
 from lockstep.processes.interrupts import first_interrupt
 from lockstep.spec import RunSpec
-from lockstep.task import Own, Task, assemble, check_net, check_own, load_own
+from lockstep.task import Own, Task, assemble, check_net, check_own, load_own, refuse_other_file
 from lockstep.training import checkpoints
 from lockstep.training.checkpoints import Found
 from lockstep.training.directory import RunDirectory, find, holds_run, refuse_taken
@@ -192,6 +192,8 @@ def carry_out_here(
         snapshot, facts = shared_checkpoint(collective, saved)
         changes = held.changes_since(facts, spec) if held else []
         task = task or _checked_task(spec, own, folder if held else None)
+        if held is not None:
+            refuse_other_file(held.path, task)
         framework, begin = registry.get(spec.framework), time.perf_counter()
         program = framework.compile(task, spec)
         seconds = time.perf_counter() - begin
@@ -203,7 +205,7 @@ def carry_out_here(
                 held.replace_spec(spec)
             news = _news(saved, changes, log_unchanged=held.cut_log(facts))
         elif folder is not None:
-            held = RunDirectory.create(folder, spec, machine, own)
+            held = RunDirectory.create(folder, spec, machine, own, task)
             stack.enter_context(_writing(held))
         return _run(
             spec, task, program, seconds, collective, held, facts, snapshot or start, audience, news
@@ -289,7 +291,8 @@ def _completed(directory: RunDirectory, spec: RunSpec, own: Own | None) -> Resul
         return None
     before = directory.spec
     check_own(before, own, directory.path)
-    task = assemble(before, own)
+    task = assemble(spec, own)  # a file may have moved
+    refuse_other_file(directory.path, task)
     history = directory.history()
     return Result(before, task, history, snapshot, "completed", directory.path, ran=False)
 

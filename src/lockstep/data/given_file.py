@@ -1,0 +1,150 @@
+"""The bytes of a file that a person names, their digest, and what can be wrong with such a file.
+
+Nothing here knows what the bytes mean. What is compressed has a limit; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import math
+import os
+import stat
+import zipfile
+import zlib
+from pathlib import Path
+
+import numpy as np
+
+from lockstep.data.examples import Origin
+from lockstep.errors import InputError, MissingError
+
+FIELD = "data.file"
+MOST_BYTES = 4 * 2**30  # decompressed
+GZIP, ZIP, PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+
+
+def refuse(path: Path, problem: str, remedy: str) -> InputError:
+    """The error for a file that cannot be used."""
+    return InputError(FIELD, str(path), problem, remedy)
+
+
+def given_path(file: str, what: str) -> Path:
+    """The path of a file or folder that is there."""
+    if not file:
+        raise InputError(FIELD, file, "is not given", f"Give {what}: --data.file PATH.")
+    path = Path(file)
+    if not path.exists():
+        near = path.parent.is_dir() and [n.name for n in path.parent.iterdir() if n.is_file()]
+        hint = f"Its folder has {', '.join(sorted(near)[:8])}." if near else "Check the path."
+        raise refuse(path, "is not there", hint)
+    return path
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file as it lies there; one that is empty, or written meanwhile, is refused."""
+    try:
+        with path.open("rb") as file:
+            before = os.fstat(file.fileno())
+            if not stat.S_ISREG(before.st_mode):
+                raise refuse(path, "is no regular file", "Give a file.")
+            content = file.read()
+            after = os.fstat(file.fileno())
+    except OSError as error:
+        raise refuse(path, f"cannot be read ({error.strerror})", "Check it.") from error
+    changed = (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns)
+    if changed or len(content) != after.st_size:
+        raise refuse(path, "was written to while it was read", "Wait until it is complete.")
+    if not content:
+        raise refuse(path, "is empty", "Give a file with data in it.")
+    return content
+
+
+def digest_of(content: bytes) -> str:
+    """Of the file as it lies there, compressed or not.
+
+    >>> digest_of(b"abc")[:15]
+    'sha256:ba7816bf'
+    """
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def digest_of_all(contents: dict[str, bytes]) -> str:
+    """Of several files by name: a renamed or moved byte is another digest."""
+    sha = hashlib.sha256()
+    for name, content in sorted(contents.items()):
+        sha.update(f"{name}\0{len(content)}\0".encode())
+        sha.update(content)
+    return f"sha256:{sha.hexdigest()}"
+
+
+def origin_of(path: Path, digest: str) -> Origin:
+    """The record of a person's own file."""
+    return Origin(path.name, "own file", str(path), digest)
+
+
+def decompressed(path: Path, content: bytes) -> bytes:
+    """What a gzipped file holds, up to MOST_BYTES; any other file as it is."""
+    if not content.startswith(GZIP):
+        return content
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            found = file.read(MOST_BYTES + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise refuse(path, f"is damaged gzip ({error})", "Make or fetch it anew.") from error
+    if len(found) > MOST_BYTES:
+        raise refuse(path, f"holds more than {MOST_BYTES:,} bytes", "Give a smaller file.")
+    return found
+
+
+def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
+    """The arrays of an npz file by name. Sizes are checked before anything is unpacked, and an
+    array of Python objects is refused: reading it would run code that the file brings."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            total = sum(member.file_size for member in members)
+            if total > MOST_BYTES:
+                problem = f"unpacks to {total:,} bytes, over the limit of {MOST_BYTES:,}"
+                raise refuse(path, problem, "Give a smaller file.")
+            return {
+                member.filename.removesuffix(".npy"): _array(path, archive, member)
+                for member in members
+            }
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+        raise refuse(path, f"is a damaged npz ({error})", "Write it anew: np.savez.") from error
+    except RuntimeError as error:  # zipfile's word for an encrypted member
+        raise refuse(path, f"cannot be unpacked ({error})", "Write it with np.savez.") from error
+
+
+def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
+    name = member.filename
+    with archive.open(member) as file:
+        try:
+            version = np.lib.format.read_magic(file)
+            if version == (1, 0):
+                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+            else:
+                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+        except ValueError as error:
+            problem = f"{name} is no NumPy array ({str(error).splitlines()[0]})"
+            raise refuse(path, problem, "Write it with np.savez.") from error
+        if dtype.hasobject:
+            problem = f"{name} holds pickled Python objects, which are never unpickled"
+            raise refuse(path, problem, "Save arrays of numbers or text.")
+        wanted = math.prod(shape) * dtype.itemsize
+        if wanted > member.file_size:
+            problem = f"{name} says it has shape {shape}, but holds fewer bytes"
+            raise refuse(path, problem, "Write it anew: np.savez.")
+        values = np.frombuffer(file.read(wanted), dtype)
+    if values.size != math.prod(shape):
+        raise refuse(path, f"{name} is cut off", "Write it anew: np.savez.")
+    array = values.reshape(shape, order="F" if fortran else "C")
+    return np.array(array, array.dtype.newbyteorder("="), order="C")
+
+
+def optional(module: str, extra: str, path: Path) -> MissingError:
+    """The error where a library for this kind of file is not installed."""
+    remedy = f"Install it: pip install 'lockstep-train[{extra}]'"
+    return MissingError(f"{path.name} needs {module}, which is not installed here", f"{remedy}.")

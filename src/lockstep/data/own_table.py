@@ -1,0 +1,208 @@
+"""A person's own table as examples: features and a target, standardised by the training part."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.data.data_set import DataSet, Loaded
+from lockstep.data.encoding import Encoding
+from lockstep.data.given_file import digest_of, given_path, origin_of, read_bytes, refuse
+from lockstep.data.random import generator
+from lockstep.data.source import Progress
+from lockstep.data.table_file import NO_VALUE, ReadTable, read_table
+from lockstep.errors import InputError
+from lockstep.spec import Table
+
+
+def training_rows(num_rows: int, held_out: float) -> NDArray[np.bool_]:
+    """Which rows are the training part, (N,): all but a fraction drawn at random, which is the same
+    for every seed of a run.
+
+    >>> int(training_rows(10, 0.2).sum()), bool(training_rows(3, 0).all())
+    (8, True)
+    """
+    kept = np.ones(num_rows, bool)
+    num_held = round(num_rows * held_out)
+    if held_out and not 0 < num_held < num_rows:
+        problem = f"of {num_rows} rows leaves a part with none"
+        raise InputError("data.held_out", held_out, problem, "Give another fraction, or more rows.")
+    kept[generator(0, "held-out rows").permutation(num_rows)[:num_held]] = False
+    return kept
+
+
+def first(field: str, limit: int, there: int) -> int:
+    """How many of the training part are used."""
+    if limit > there:
+        raise InputError(field, limit, f"the training part has {there:,}", "Give at most that.")
+    return limit or there
+
+
+def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
+    table, digest = _read(part, part.file)
+    target, features = _columns(part, table)
+    y: NDArray[np.float64]  # labels or values
+    classes: tuple[str, ...] = ()
+    if classifies := _classifies(part, table, target):
+        classes, y = labels(table, target)
+    else:
+        y = table.numbers(target, "For classes use table-softmax or table-mlp.")
+    x = np.stack([table.numbers(column) for column in features], axis=1)  # (N, k)
+    rows = _complete(part, table, x, np.isnan(y), features, target)
+    x, y = x[rows], y[rows]
+    train = training_rows(len(x), part.held_out)
+    fills = _means(x[train]) if part.missing == "mean" else np.zeros(x.shape[1])
+    x = np.where(np.isnan(x), fills, x)
+    means, stds = _figures(table, features, x[train], part.standardize != "none")
+    scaled = part.standardize == "all" and not classifies
+    target_mean, target_std = _figures(table, [target], y[train, None], scaled)
+    encoding = Encoding(
+        (len(features),),
+        len(classes) or 1,
+        "cross_entropy" if classifies else "squared",
+        columns=tuple(table.names[column] for column in features),
+        means=tuple(means.tolist()),
+        stds=tuple(stds.tolist()),
+        fills=tuple(fills.tolist()) if part.missing == "mean" else (),
+        target=table.names[target],
+        target_mean=float(target_mean[0]),
+        target_std=float(target_std[0]),
+        classes=classes,
+    )
+    x = (x - means) / stds
+    wanted = y.astype(np.int32) if classifies else (y[:, None] - target_mean) / target_std
+    used = first("data.max_examples", part.max_examples, int(train.sum()))
+    splits = {"train": {"x": x[train][:used].copy(), "y": wanted[train][:used].copy()}}
+    if part.held_out:
+        splits["test"] = {"x": x[~train], "y": wanted[~train]}
+    return Loaded(splits, origin_of(table.path, digest), encoding=encoding)
+
+
+def features(part: Table, encoding: Encoding, file: str) -> NDArray[np.float64]:
+    """The features of a new file (N, k), standardised by the figures of the training part.
+
+    Columns are found by name; others, a target among them, are left alone. A file without a header
+    that has only the features has them in their order.
+    """
+    table, _ = _read(part, file)
+    counted = tuple(str(i) for i in range(1, len(table.names) + 1))
+    if table.names == counted and len(counted) == len(encoding.columns):
+        columns = list(range(len(counted)))
+    else:
+        columns = [table.find("column", name) for name in encoding.columns]
+    x = np.stack([table.numbers(column) for column in columns], axis=1)
+    if encoding.fills:
+        x = np.where(np.isnan(x), np.array(encoding.fills), x)
+    _refuse_missing(table, x, columns, "Fill it in; a run of --data.missing mean does so itself.")
+    return (x - np.array(encoding.means)) / np.array(encoding.stds)
+
+
+def _read(part: Table, file: str) -> tuple[ReadTable, str]:
+    """The table of a file, and the file's digest."""
+    path = given_path(file, "a table (CSV, TSV, npz, Parquet)")
+    if path.is_dir():
+        raise refuse(path, "is a folder", "Give the table itself.")
+    content = read_bytes(path)
+    return read_table(path, content, part.header, part.separator), digest_of(content)
+
+
+def _classifies(part: Table, table: ReadTable, target: int) -> bool:
+    return part.target_is == "class" or (part.target_is == "auto" and table.has_words(target))
+
+
+def _columns(part: Table, table: ReadTable) -> tuple[int, list[int]]:
+    """The column of the target, and those of the features."""
+    target = table.find("data.target", part.target or "-1")
+    left_out = {table.find("data.without", name) for name in part.without} | {target}
+    named = [table.find("data.columns", name) for name in part.columns]
+    if target in named:
+        name = table.names[target]
+        raise InputError("data.columns", name, "is the target", "Leave it out of the features.")
+    features = [c for c in named or range(len(table.names)) if c not in left_out]
+    if not features:
+        problem = f"leaves no features beside {table.names[target]!r}"
+        raise refuse(table.path, problem, "Give a table with more columns.")
+    return target, features
+
+
+def labels(table: ReadTable, column: int) -> tuple[tuple[str, ...], NDArray[np.float64]]:
+    """The classes of a column by name, and the label of each row; NaN where it has none.
+
+    Words are in alphabetical order, whole numbers by size.
+    """
+    if table.has_words(column):
+        names = [str(cell).strip() for cell in table.columns[column]]
+        names = ["" if name.lower() in NO_VALUE else name for name in names]
+        order = sorted(set(names) - {""})
+    else:
+        values = table.numbers(column)
+        odd = ~np.isnan(values) & (values != np.floor(values))
+        if odd.any():
+            row = int(odd.argmax())
+            remedy = "Give whole numbers or words, or use table-linear for a number."
+            raise table.wrong(row, column, "is no label: it is not whole", remedy)
+        names = ["" if np.isnan(value) else str(int(value)) for value in values]
+        order = sorted(set(names) - {""}, key=int)
+    if len(order) < 2:
+        problem = f"column {table.names[column]!r} has one class only ({', '.join(order)})"
+        raise refuse(table.path, problem, "Give rows of at least two classes.")
+    number = {"": np.nan} | {name: float(i) for i, name in enumerate(order)}
+    return tuple(order), np.array([number[name] for name in names])
+
+
+def _complete(
+    part: Table,
+    table: ReadTable,
+    x: NDArray[np.float64],
+    absent: NDArray[np.bool_],
+    features: list[int],
+    target: int,
+) -> NDArray[np.bool_]:
+    """The rows that can be used; a value that is missing is refused unless the part says more."""
+    if part.missing == "refuse":
+        remedy = "Say --data.missing drop (leave such rows out) or mean (fill them in)."
+        _refuse_missing(table, x, features, remedy)
+    if part.missing != "drop" and absent.any():
+        remedy = "Say --data.missing drop to leave such rows out."
+        raise table.wrong(int(absent.argmax()), target, "is missing", remedy)
+    rows = np.ones(len(x), bool)
+    if part.missing == "drop":
+        rows = ~(absent | np.isnan(x).any(axis=1))
+    if not rows.any():
+        raise refuse(table.path, "has no row without missing values", "Say --data.missing mean.")
+    return rows
+
+
+def _refuse_missing(
+    table: ReadTable, x: NDArray[np.float64], columns: list[int], remedy: str
+) -> None:
+    lacking = np.isnan(x)
+    if lacking.any():
+        row, at = (int(i) for i in np.argwhere(lacking)[0])
+        raise table.wrong(row, columns[at], "is missing", remedy)
+
+
+def _means(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Of the values that each column has; 0 of a column without any."""
+    there = ~np.isnan(x)
+    return np.where(there, x, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+
+
+def _figures(
+    table: ReadTable, columns: list[int], values: NDArray[np.float64], wanted: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and standard deviation (divisor N) of each column; 0 and 1 where none are wanted."""
+    if not wanted:
+        return np.zeros(values.shape[1]), np.ones(values.shape[1])
+    means, stds = values.mean(axis=0), values.std(axis=0)
+    constant = values.min(axis=0) == values.max(axis=0)
+    if constant.any():
+        at = int(constant.argmax())
+        name = table.names[columns[at]]
+        problem = f"column {name!r} is constant ({values[0, at]:g}) in the training part"
+        remedy = f"Leave it out: --data.without {name}; or say --data.standardize none."
+        raise refuse(table.path, problem, remedy)
+    return means, stds
+
+
+DATA_SET = DataSet(_load, input_shape=None, num_outputs=0, loss="squared", features=features)

@@ -1,0 +1,232 @@
+"""A table from a file: named columns of text or numbers. What they mean is not known here."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.data import given_file
+from lockstep.data.given_file import refuse
+from lockstep.errors import unknown
+
+MOST_COLUMNS = 100_000
+NO_VALUE = ("", "na", "n/a", "nan", "null", "none", "?")
+SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
+
+
+@dataclass(frozen=True, eq=False)
+class ReadTable:
+    """Columns by name, each an array of numbers or a list of text; row i lies in `lines[i]`."""
+
+    path: Path
+    names: tuple[str, ...]
+    columns: Sequence[Sequence[str] | NDArray[np.float64]]
+    lines: Sequence[int]
+    unit: str = "line"  # what `lines` count
+
+    def __len__(self) -> int:
+        return len(self.lines)
+
+    def find(self, field: str, name: str) -> int:
+        """The column of that name, or number: 1 is the first, -1 the last."""
+        if name in self.names:
+            return self.names.index(name)
+        width = len(self.names)
+        try:
+            number = int(name)
+        except ValueError:
+            number = 0
+        if 1 <= abs(number) <= width:
+            return number - 1 if number > 0 else width + number
+        near = difflib.get_close_matches(name, self.names, n=8, cutoff=0.3)
+        raise unknown(field, name, near if width > 30 and near else self.names[:30])
+
+    def place(self, row: int, column: int) -> str:
+        """Where a cell is, for a message."""
+        return f"{self.unit} {self.lines[row]}, column {self.names[column]!r}"
+
+    def numbers(self, column: int, remedy: str = "") -> NDArray[np.float64]:
+        """A column as numbers, NaN where it has none; a word or an infinite number is refused."""
+        cells = self.columns[column]
+        try:
+            values = np.array(cells, np.float64)
+        except ValueError:
+            remedy = remedy or f"Leave the column out: --data.without {self.names[column]}."
+            values = np.array([self._number(row, column, remedy) for row in range(len(self))])
+        if (wrong := np.isinf(values)).any():
+            row = int(wrong.argmax())
+            raise self.wrong(row, column, "is infinite", "Correct it, or leave the row out.")
+        return values
+
+    def has_words(self, column: int) -> bool:
+        """Whether a column has a cell that is neither a number nor empty."""
+        cells = self.columns[column]
+        return not isinstance(cells, np.ndarray) and any(
+            not is_number(cell) and cell.strip().lower() not in NO_VALUE for cell in cells
+        )
+
+    def _number(self, row: int, column: int, remedy: str) -> float:
+        cell = str(self.columns[column][row]).strip()
+        if cell.lower() in NO_VALUE:
+            return float("nan")
+        if is_number(cell):
+            return float(cell)
+        raise self.wrong(row, column, "is no number", f"Correct it. {remedy}")
+
+    def wrong(self, row: int, column: int, problem: str, remedy: str) -> Exception:
+        cell = str(self.columns[column][row])[:40]
+        return refuse(self.path, f"{self.place(row, column)}: {cell!r} {problem}", remedy)
+
+
+def is_number(cell: str) -> bool:
+    """Whether text reads as a number.
+
+    >>> is_number(" 1e-3 "), is_number("Iris-setosa"), is_number("")
+    (True, False, False)
+    """
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def read_table(path: Path, content: bytes, header: str, separator: str) -> ReadTable:
+    """The table in a file's `content`, which says by its first bytes what it is."""
+    content = given_file.decompressed(path, content)
+    if content.startswith(given_file.ZIP):
+        return _from_npz(path, given_file.npz_arrays(path, content))
+    if content.startswith(given_file.PARQUET):
+        return _from_parquet(path, content)
+    return _from_text(path, decoded(path, content), header, separator)
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
+    for mark, name in ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
+        if content.startswith(mark):
+            remedy = f"Convert it: iconv -f {name} -t UTF-8."
+            raise refuse(path, f"is {name} text, not UTF-8", remedy)
+    at = content.find(b"\0")
+    if at >= 0:
+        raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
+        remedy = "If it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8."
+        raise refuse(path, problem, remedy) from error
+
+
+def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
+    rows, lines = _rows(path, text, separator)
+    if not rows:
+        raise refuse(path, "has no rows", "Give a file with data in it.")
+    first, width = rows[0], len(rows[0])
+    if width > MOST_COLUMNS:
+        problem = f"has {width:,} columns, over the limit of {MOST_COLUMNS:,}"
+        raise refuse(path, problem, "Give fewer.")
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != width:
+            problem = f"line {line} has {len(row):,} cells, line {lines[0]} has {width:,}"
+            raise refuse(path, problem, "Give every row as many; quote cells with separators.")
+    named = header == "yes" or (header == "auto" and not any(map(is_number, first)))
+    names = tuple(c.strip() or str(i) for i, c in enumerate(first, 1)) if named else _counted(width)
+    if named:
+        rows, lines = rows[1:], lines[1:]
+    return _checked(ReadTable(path, names, list(zip(*rows, strict=True)), lines))
+
+
+def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[int]]:
+    """Cells by row, and the line of the file that each begins in; blank lines are left out."""
+    if separator == "auto":
+        first = next((line for line in io.StringIO(text) if line.strip()), "")
+        found = [name for name in ("tab", "semicolon", "comma") if SEPARATORS[name] in first]
+        separator = found[0] if found else "space"
+    if separator == "space":
+        cells = [(line.split(), i) for i, line in enumerate(text.splitlines(), 1)]
+        cells = [(row, i) for row, i in cells if row]
+        return [row for row, _ in cells], [i for _, i in cells]
+    rows, lines = [], []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=SEPARATORS[separator])
+    before = 0
+    try:
+        for row in reader:
+            if row and (len(row) > 1 or row[0].strip()):
+                rows.append(row)
+                lines.append(before + 1)
+            before = reader.line_num
+    except csv.Error as error:
+        raise refuse(path, f"line {before + 1}: {error}", "Check the quotes there.") from error
+    return rows, lines
+
+
+def _from_npz(path: Path, arrays: dict[str, np.ndarray]) -> ReadTable:
+    """Arrays (N,) are columns by name, an array (N, k) is k columns: x1, x2 ... for x."""
+    columns: dict[str, NDArray[np.float64] | list[str]] = {}
+    for name, array in arrays.items():
+        if array.ndim not in (1, 2) or array.dtype.kind not in "fiubU":
+            problem = f"{name} is {array.dtype} of shape {array.shape}, no column of a table"
+            raise refuse(path, problem, "Give arrays (N,) or (N, k) of numbers or text.")
+        if array.ndim == 2 and array.shape[1] > MOST_COLUMNS:
+            problem = f"{name} has {array.shape[1]:,} columns, over the limit of {MOST_COLUMNS:,}"
+            raise refuse(path, problem, "Give fewer.")
+        parts = [array] if array.ndim == 1 else list(array.T)
+        for i, part in enumerate(parts, 1):
+            key = name if len(parts) == 1 else f"{name}{i}"
+            text = part.dtype.kind == "U"
+            columns[key] = [str(v) for v in part] if text else part.astype(np.float64)
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) != 1:
+        raise refuse(path, f"its columns differ in length: {sizes}", "Give as many of each.")
+    lines = range(1, 1 + next(iter(sizes.values())))
+    return _checked(ReadTable(path, tuple(columns), list(columns.values()), lines, "row"))
+
+
+def _from_parquet(path: Path, content: bytes) -> ReadTable:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise given_file.optional("pyarrow", "parquet", path) from error
+    try:
+        table = parquet.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError) as error:
+        problem = f"is no readable Parquet ({str(error).splitlines()[0]})"
+        raise refuse(path, problem, "Write it anew.") from error
+    columns: list[list[str] | NDArray[np.float64]] = []
+    for column in table.columns:
+        kind = column.type
+        if pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+            values = [np.nan if value is None else float(value) for value in column.to_pylist()]
+            columns.append(np.array(values, np.float64))
+        else:
+            columns.append(["" if v is None else str(v) for v in column.to_pylist()])
+    lines = range(1, table.num_rows + 1)
+    return _checked(ReadTable(path, tuple(table.column_names), columns, lines, "row"))
+
+
+def _checked(table: ReadTable) -> ReadTable:
+    if not len(table):
+        raise refuse(table.path, "has no rows", "Give a file with data in it.")
+    if len(table.names) > MOST_COLUMNS:
+        raise refuse(table.path, f"has {len(table.names):,} columns", "Give fewer.")
+    seen: set[str] = set()
+    for name in table.names:
+        if name in seen:
+            problem = f"has two columns {name!r}"
+            raise refuse(table.path, problem, "Rename one, or say --data.header no.")
+        seen.add(name)
+    return table
+
+
+def _counted(width: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(1, width + 1))
