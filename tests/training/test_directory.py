@@ -295,6 +295,25 @@ def test_find_where_there_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         RunDirectory(tmp_path)
 
 
+def test_last_is_the_run_that_was_written_to_last(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(RunDirectoryError, match=r"'last': there is no run in runs/. Train one"):
+        find("last")
+    for at, name in enumerate(("alpha", "last-but-one", "gamma")):
+        made = RunDirectory.create(Path("runs") / name, small("airfoil"), {})
+        made.log.touch()
+        for file in (made.path / "spec.toml", made.log):
+            os.utime(file, (at, at))
+    assert find("last").path.name == "gamma"  # and no beginning of another's name
+    os.utime("runs/alpha/events.jsonl", (9, 9))  # it was resumed
+    assert find("last").path.name == "alpha"
+    RunDirectory.create(Path("runs/last"), small("airfoil"), {})
+    os.utime("runs/last/spec.toml", (0, 0))
+    assert find("last").path.name == "last"  # a run of that name is meant by it
+
+
 def test_a_free_path_is_numbered_when_taken(tmp_path: Path) -> None:
     spec = small("airfoil")
     first = free_path(spec, tmp_path)

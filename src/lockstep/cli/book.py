@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import answer, print_table
+from lockstep.cli.output import add_open_option, answer, open_page, print_table
 
 if TYPE_CHECKING:
     from lockstep.book.chapter import Chapter
@@ -29,6 +29,7 @@ def register(subparsers: Any) -> None:
     for command in (tabs, run):
         command.add_argument("chapter", metavar="CHAPTER", help="its file")
     run.add_argument("--tab", metavar="TAB", help="which code (needed if there are several tabs)")
+    add_open_option(run)
     check = commands.add_parser("check", help="run many chapters, and print which of them ran")
     check.add_argument("chapters", nargs="+", metavar="DIR", help="folders or files of chapters")
     check.add_argument("--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)")
@@ -95,6 +96,7 @@ def _run(args: argparse.Namespace) -> int:
     done, files = _carried_out(args, found, args.tab or _only_tab(found))
     values = done.to_dict() | {"files": [str(file) for file in files]}
     answer(args, values, lambda: show.print_summary(done, files))
+    open_page(args, files[1])
     if done.interrupted:
         return 130
     return 0 if done.is_whole else 1

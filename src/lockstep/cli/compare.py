@@ -8,6 +8,7 @@ import json
 from typing import Any
 
 from lockstep.cli.asked_run import launch_from, spec_from, start_from
+from lockstep.cli.output import add_open_option, open_page
 from lockstep.cli.run_options import add_launch_options, add_run_options, add_start_option
 from lockstep.errors import InputError
 
@@ -43,6 +44,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--out", metavar="DIR", help="folder of the report (default: in reports/)")
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
+    add_open_option(parser)
     parser.set_defaults(handler=_compare)
 
 
@@ -96,4 +98,5 @@ def _compare(args: argparse.Namespace) -> int:
         print(json.dumps(found.to_dict()))
     else:
         found.show()
+    open_page(args, found.directory / "report.html")
     return found.exit_code

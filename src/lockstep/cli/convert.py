@@ -22,7 +22,7 @@ def register(subparsers: Any) -> None:
         description="From a run, or from a file of weights with --from and --model. The layouts "
         "are the frameworks' names, and lockstep for the canonical one.",
     )
-    parser.add_argument("source", metavar="RUN", help="a run, or a .safetensors file")
+    parser.add_argument("source", metavar="RUN", help="a run (or last), or a .safetensors file")
     parser.add_argument(
         "--to", required=True, metavar="LAYOUT", help="whose layout to write, e.g. torch"
     )

@@ -19,8 +19,10 @@ from lockstep.checks import whole
 from lockstep.cli.asked_run import asked_fields, report_framework, spec_from
 from lockstep.cli.output import (
     add_figure_option,
+    add_open_option,
     answer,
     check_figure,
+    open_page,
     print_json,
     print_table,
     write_figure,
@@ -97,6 +99,7 @@ def add_options(parser: Parser, name: str) -> None:
     help = "its folder (default: experiments/NAME); runs that are there are not run again"
     group.add_argument("--out", metavar="DIR", help=help)
     parser.add_argument("--json", action="store_true", help="print JSON")
+    add_open_option(parser)
     if experiment.chart:
         add_figure_option(parser)
     label = parser.prog.split()[-1].replace("-", " ")  # the last word of the command
@@ -161,6 +164,7 @@ def ask(args: argparse.Namespace, experiment: Experiment[Any, Any], label: str) 
         print(f"{file.stem}: {file}", file=sys.stderr)
     if figure and outcome.chart:
         write_figure(draw(outcome.chart), figure)
+    open_page(args, outcome.folder / "page.html")
     return 0
 
 

@@ -53,6 +53,24 @@ def print_notes(notes: Iterable[str]) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
+def add_open_option(
+    parser: argparse.ArgumentParser, help: str = "open the page in the browser"
+) -> None:
+    """--open, for a command that writes a page."""
+    parser.add_argument("--open", action="store_true", help=help)
+
+
+def open_page(args: argparse.Namespace, page: str | Path) -> None:
+    """Show a page in the browser if --open asks for it; where there is none, say where it is."""
+    if not args.open:
+        return
+    import webbrowser
+
+    address = Path(page).resolve().as_uri()
+    if not webbrowser.open(address):
+        print(f"no browser was found; the page is {address}", file=sys.stderr)
+
+
 def add_figure_option(parser: argparse.ArgumentParser) -> None:
     """--figure FILE, "" unless it is given."""
     parser.add_argument("--figure", default="", metavar="FILE", help="draw a figure: .png or .svg")

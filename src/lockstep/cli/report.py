@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lockstep.cli.output import add_open_option, open_page
 from lockstep.cli.run_options import RUN
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--out", required=True, metavar="FILE", help="the page: a file .html")
     add_axis_option(parser, default="step")
     parser.add_argument("--title", default="", metavar="TEXT", help="of the page")
+    add_open_option(parser)
     parser.set_defaults(handler=_report)
 
 
@@ -52,5 +54,7 @@ def _report(args: argparse.Namespace) -> int:
     check_place(out)
     runs = read_runs(find_runs(args.runs))
     command = shlex.join(["lockstep", *args.words])
-    print(f"report: {write_runs_page(runs, out, args.x, args.title, command)}")
+    page = write_runs_page(runs, out, args.x, args.title, command)
+    print(f"report: {page}")
+    open_page(args, page)
     return 0

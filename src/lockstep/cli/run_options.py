@@ -9,7 +9,7 @@ import functools
 import typing
 from collections.abc import Sequence
 
-RUN = "a run's folder, its name below runs/, or a unique beginning of that"
+RUN = "a run's folder, its name below runs/, a unique beginning of that, or last: the newest"
 
 _LETTERS = {int: "N", float: "X", bool: "YES|NO"}  # what help calls a value of that type
 

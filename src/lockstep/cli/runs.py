@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from lockstep.cli.output import answer, check_figure, write_figure
+from lockstep.cli.output import add_open_option, answer, check_figure, open_page, write_figure
 from lockstep.cli.report import add_axis_option, find_runs
 from lockstep.cli.run_options import RUN
 from lockstep.errors import InputError, LockstepError
@@ -23,11 +23,13 @@ def register(subparsers: Any) -> None:
     parser.add_argument("--root", default="runs", metavar="DIR", help="the folder (default: runs)")
     parser.set_defaults(handler=_runs)
     show = subparsers.add_parser("show", help="what a run was asked, how it went, its curves")
-    show.add_argument("runs", metavar="RUN", nargs="+", help=f"{RUN}; of several, what differs")
+    help = f"{RUN} (the default); of several, what differs"
+    show.add_argument("runs", metavar="RUN", nargs="*", default=["last"], help=help)
     show.add_argument(
         "--against", metavar="RUN", help="what differs from another run; --figure draws both"
     )
     show.add_argument("--report", action="store_true", help="write RUN/report.html")
+    add_open_option(show, "write RUN/report.html and open it in the browser")
     show.add_argument(
         "--figure",
         metavar="FILE",
@@ -95,6 +97,7 @@ def _show(args: argparse.Namespace) -> int:
 
     if args.figure:
         check_figure(args.figure)
+    args.report = args.report or args.open
     directory, *others = find_runs(args.runs)
     if others:
         return _show_several(args, [directory, *others])
@@ -111,7 +114,9 @@ def _show(args: argparse.Namespace) -> int:
     if args.report:
         from lockstep.report.run_page import write_run_page
 
-        print(f"report: {write_run_page(directory, history)}", file=notes)
+        page = write_run_page(directory, history)
+        print(f"report: {page}", file=notes)
+        open_page(args, page)
     return 0
 
 
@@ -122,7 +127,7 @@ def _show_two(args: argparse.Namespace, one: RunDirectory, other: RunDirectory) 
 
     if args.report:
         problem = "a page is of one run, and --against names a second"
-        raise InputError("report", True, problem, "Leave one of them out, or use --figure.")
+        raise InputError(_page_asked(args), True, problem, "Leave one out, or use --figure.")
     rows = diff(one.spec, other.spec)
     values = [{"field": name, "one": a, "other": b} for name, a, b in rows]
     answer(args, values, lambda: print_diff(rows))
@@ -144,13 +149,18 @@ def _show_several(args: argparse.Namespace, directories: list[RunDirectory]) -> 
     if args.report:
         problem = "a page in a run's folder is of one run"
         remedy = "Use `lockstep report RUN... --out FILE`."
-        raise InputError("report", True, problem, remedy)
+        raise InputError(_page_asked(args), True, problem, remedy)
     runs = read_runs(directories)
     answer(args, as_values(runs), lambda: print_run_rows(runs))
     if args.figure is not None:
         path = Path(args.figure or directories[0].path / "figures" / "runs.svg")
         _draw(directories, path, args.x or "step", sys.stderr if args.json else sys.stdout)
     return 0
+
+
+def _page_asked(args: argparse.Namespace) -> str:
+    """The option that asked for a page."""
+    return "open" if args.open else "report"
 
 
 def _draw(directories: list[RunDirectory], path: Path, x: str | None, notes: TextIO) -> None:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from lockstep.cli.asked_run import report_framework, spec_from
-from lockstep.cli.output import add_figure_option, answer, check_figure, write_figure
+from lockstep.cli.output import (
+    add_figure_option,
+    add_open_option,
+    answer,
+    check_figure,
+    open_page,
+    write_figure,
+)
 from lockstep.cli.run_options import add_run_options
 from lockstep.errors import InputError
 
@@ -54,6 +61,7 @@ def register(subparsers: Any) -> None:
     )
     group.add_argument("--yes", action="store_true", help="train even more than 1,000 runs")
     add_figure_option(parser)
+    add_open_option(parser)
     parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
     parser.add_argument("--quiet", action="store_true", help="show no progress")
     parser.set_defaults(handler=_sweep)
@@ -114,6 +122,7 @@ def _carry_out(args: argparse.Namespace) -> int:
     command = shlex.join(["lockstep", *args.words])
     page = write_sweep_page(found, Path(out) / "page.html", command)
     print(f"page: {page}", file=sys.stderr)
+    open_page(args, page)
     if args.figure:
         write_figure(draw(chart), args.figure)
     return 2 if all(row.status == "failed" for row in found.rows) else 0

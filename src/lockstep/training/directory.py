@@ -42,6 +42,7 @@ FREE = (
 )
 UNRECORDED = ("model.structure",)  # "" in runs that are older than the field
 
+LAST = "last"  # names the newest run
 STATUS = {RunCompleted: "completed", RunDiverged: "diverged", RunInterrupted: "interrupted"}
 
 
@@ -254,16 +255,33 @@ def _named(differences: list[tuple[str, object, object]]) -> str:
 
 
 def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:
-    """The directory of a run given by path, by name below `root`, or by a unique beginning."""
+    """The directory of a run given by path, by name below `root`, by a unique beginning, or as
+    "last": the one of `root` that was written to last."""
     if holds_run(Path(run)):
         return RunDirectory(Path(run))
     matches = [d for d in all_runs(root) if d.path.name.startswith(str(run))]
     exact = [d for d in matches if d.path.name == str(run)]
+    if str(run) == LAST and not exact:
+        return _last(root)
     if len(exact or matches) == 1:
         return (exact or matches)[0]
     problem = "names several runs" if matches else "is not a run"
     names = ", ".join(d.path.name for d in (matches or all_runs(root))[:8])
     raise RunDirectoryError(f"run = {str(run)!r}: {problem}. Runs in {root}/: {names or 'none'}.")
+
+
+def _last(root: Path) -> RunDirectory:
+    """The run whose log, or spec, is the newest: one that was resumed counts from then."""
+    found = all_runs(root)
+    if not found:
+        remedy = "Train one, such as `lockstep train airfoil-linear`, or name a run's folder."
+        raise RunDirectoryError(f"run = {LAST!r}: there is no run in {root}/. {remedy}")
+
+    def written(directory: RunDirectory) -> int:
+        files = (directory.path / "spec.toml", directory.log)
+        return max(file.stat().st_mtime_ns for file in files if file.is_file())
+
+    return max(found, key=written)
 
 
 def all_runs(root: Path = Path("runs")) -> list[RunDirectory]:
