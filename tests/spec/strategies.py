@@ -60,6 +60,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "held_out": fractions,
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
+    "functions": st.just(()),
     "structure": texts,
     "weights": texts,
     "reference": texts,

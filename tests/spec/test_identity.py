@@ -109,6 +109,7 @@ _OTHER_PART: dict[str, Any] = {
     "drop_last": True,
     "loss": "cross_entropy",
     "digest": "abc",
+    "functions": ("mae=file.py:mae",),
     "reference": "net.py:net",
     "structure": "0123456789ab",
     "weights": "0123456789ab",

@@ -15,3 +15,17 @@ class Scaled:
     @staticmethod
     def net(ops: Any, w: Any, x: Any) -> Any:
         return w["scale"] * (x @ w["w"])
+
+
+def linear(ops: Any, w: Any, x: Any) -> Any:
+    return x @ w["w"] + w["b"]
+
+
+def log_cosh(ops: Any, outputs: Any, y: Any) -> Any:
+    """A loss between the squared and the absolute one, written with what Ops has."""
+    gap = outputs - y
+    return ops.sum(ops.log(ops.exp(gap) + ops.exp(-gap)), axis=1)
+
+
+def absolute(ops: Any, outputs: Any, y: Any) -> Any:
+    return ops.sum(ops.abs(outputs - y), axis=1)

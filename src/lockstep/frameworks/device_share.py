@@ -36,13 +36,16 @@ class Part:
             return (self.mask / self.count,)
         return () if size == self.count else (ops.zeros((size,)) + 1 / self.count,)
 
-    def sum(self, ops: Ops, values: Array) -> Array:
-        """The sum over the rows that count: values (T * m,), time first."""
+    def sum(self, ops: Ops, values: Array, factors: Array | None = None) -> Array:
+        """The sum over the rows that count: values (T * m,), time first, times factors (T, m)."""
+        if factors is not None:
+            values = ops.reshape(_by_row(ops, values, factors) * factors, values.shape)
         return ops.sum(values if self.mask is None else _by_row(ops, values, self.mask) * self.mask)
 
 
 def mean(ops: Ops, losses: Array, weights: Sequence[Array]) -> Array:
-    """What a part adds to the mean over the batch: losses (T * m,), time first."""
+    """What a part adds to the mean over the batch: losses (T * m,), time first; weights (m,), or
+    (T, m) where labels have their own."""
     if not weights:
         return ops.mean(losses)
     times = _by_row(ops, losses, weights[0])
@@ -51,7 +54,7 @@ def mean(ops: Ops, losses: Array, weights: Sequence[Array]) -> Array:
 
 def _by_row(ops: Ops, values: Array, row: Array) -> Array:
     """(T * m,) -> (T, m)."""
-    size = row.shape[0]
+    size = row.shape[-1]
     return ops.reshape(values, (values.shape[0] // size, size))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,13 +18,15 @@ import numpy as np
 from lockstep.errors import InputError
 from lockstep.frameworks.device_share import Share, WholeBatch, mean
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.programs import Log, evaluated, fetched
 from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import make_sums, start_carry
+from lockstep.frameworks.step import loss_factors, make_sums, start_carry
 from lockstep.models.fitting import check_outputs
 from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.optimizers import clip
+from lockstep.task.own_functions import try_functions
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -60,7 +63,10 @@ def require_module(model: Any, kind: type | tuple[type, ...], name: str) -> None
 
 def check_module(task: Task, module: Any, call: Callable[[np.ndarray], Array]) -> None:
     """Refuse a module that fails on the task's examples, or whose outputs do not fit its y."""
-    check_outputs(task.splits, task.classifies, type(module).__name__, call)
+    own = task.own_functions
+    also = partial(try_functions, own, NumpyOps("float64"))
+    name = type(module).__name__
+    check_outputs(task.splits, task.classifies, name, call, "loss" in own, also)
 
 
 def refuse_other_state(names: Iterable[str]) -> None:
@@ -142,10 +148,11 @@ class ModuleProgram:
         part = self._share.split(rows)
         x, y = self._task.batch(self._ops, self._data["train"], part.rows)
         start = start_carry(self._ops, self._task, self._share, carry, part)
+        factors = loss_factors(self._ops, self._data["train"], part)
 
         def loss(outputs: Array) -> Array:
             losses = self._task.losses(self._ops, outputs, y)
-            return mean(self._ops, losses, part.weights(self._ops))
+            return mean(self._ops, losses, factors)
 
         seed = self._spec.seed * SEEDS_APART + step
         found = self._module.gradient(loss, x, start, seed)

@@ -61,13 +61,19 @@ def evaluated(
     ops: Ops, task: Task, split: str, sums: Callable[[Array], tuple[Array, Array]], share: Share
 ) -> Sums:
     """What `evaluate` returns, from a share's `sums(rows)` of each batch."""
-    loss = correct = 0.0
+    totals = [0.0] * (2 + len(task.metrics))
     for block in task.evaluation_rows(split):
         for rows in ops.asarray(block):
-            part = sums(rows)
-            loss, correct = loss + float(part[0]), correct + float(part[1])
-    loss, correct = share.total([loss, correct])
-    return Sums(loss, correct, task.count(split))
+            loss, rest = sums(rows)
+            found = ops.to_numpy(rest).tolist() if task.metrics else [float(rest)]
+            totals = [a + b for a, b in zip(totals, [float(loss), *found], strict=True)]
+    return _as_sums(task, split, share.total(totals))
+
+
+def _as_sums(task: Task, split: str, totals: Sequence[float]) -> Sums:
+    """From the sum of losses, the number correct, and the sums of own metrics."""
+    loss, correct, *metrics = totals
+    return Sums(loss, correct, task.count(split), tuple(metrics))
 
 
 class StepProgram:
@@ -230,9 +236,9 @@ class LoopProgram:
         return {"loss": values[:, 0], "grad_norm": values[:, 1]}
 
     def evaluate(self, state: DeviceState, split: str) -> Sums:
-        loss = correct = 0.0
+        totals = np.zeros(2 + len(self._task.metrics))
         for block in self._task.evaluation_rows(split):
-            losses, corrects = self._evaluate_block(state.weights, self._data[split], block)
-            loss += float(np.asarray(losses, np.float64).sum())
-            correct += float(np.asarray(corrects, np.float64).sum())
-        return Sums(loss, correct, self._task.count(split))
+            losses, rest = self._evaluate_block(state.weights, self._data[split], block)
+            totals[0] += np.asarray(losses, np.float64).sum()
+            totals[1:] += np.asarray(rest, np.float64).sum(axis=0)
+        return _as_sums(self._task, split, totals.tolist())

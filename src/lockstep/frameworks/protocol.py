@@ -27,11 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Sums:
-    """Sums over labels, or examples without labels; divided once at the end by `count`."""
+    """Sums over labels, or examples without labels; divided once at the end by `count`. Those of
+    own `metrics` are over examples, losses may be weighted: the task knows what divides them."""
 
     loss: float
     correct: float
     count: int
+    metrics: tuple[float, ...] = ()
 
 
 State = Any  # a program's own; never looked into from outside
@@ -164,7 +166,8 @@ class Framework:
         none, or the run needs another: several devices, layers of the framework's own, or noise
         in its steps."""
         own_layers = task.native is not None or spec.style == "concise"
-        apart = own_layers or spec.devices > 1 or adds_noise(spec.optimizer)
+        several = spec.devices > 1 or bool(task.metrics)
+        apart = own_layers or several or adds_noise(spec.optimizer)
         if self.many_program is None or apart:
             return None
         return self.many_program(self.kernels(spec.precision, spec.fused), task, spec, count)

@@ -75,7 +75,7 @@ def make_gradient(
     ) -> tuple[Array, Weights, Weights]:
         x, y = task.batch(ops, data, part.rows)
         start = start_carry(ops, task, share, carry, part)
-        (loss, after), grads = with_gradient(w, start, x, y, *part.weights(ops))
+        (loss, after), grads = with_gradient(w, start, x, y, *loss_factors(ops, data, part))
         return loss, after if task.carries_state else carry, grads
 
     return gradient
@@ -84,19 +84,39 @@ def make_gradient(
 def make_sums(
     ops: Ops, task: Task, call: Call | None = None, share: Share | None = None
 ) -> Callable[..., tuple[Array, Array]]:
-    """sums(weights, data, rows) -> sum of losses, number correct (0 for regression), of a share."""
+    """sums(weights, data, rows) -> sum of losses, number correct (0 for regression), of a share.
+
+    With own metrics the second is an array: the number correct, then the sum of each metric."""
     call, share = call or model_call(ops, task), share or WholeBatch(ops)
 
     def sums(w: Weights, data: Weights, rows: Array) -> tuple[Array, Array]:
         part = share.split(rows)
         x, y = task.batch(ops, data, part.rows)
         outputs, _ = call(w, x, zero_carry(ops, task, part.rows.shape[0]))
-        loss = part.sum(ops, task.losses(ops, outputs, y))
-        if not task.classifies:
-            return loss, loss * 0
-        return loss, part.sum(ops, task.correct(ops, outputs, y))
+        loss = part.sum(ops, task.losses(ops, outputs, y), _own_weights(ops, data, part))
+        correct = part.sum(ops, task.correct(ops, outputs, y)) if task.classifies else loss * 0
+        if not task.metrics:
+            return loss, correct
+        found = [part.sum(ops, metric(ops, outputs, y)) for metric in task.metrics.values()]
+        return loss, ops.concat([ops.reshape(value, (1,)) for value in (correct, *found)])
 
     return sums
+
+
+def loss_factors(ops: Ops, data: Weights, part: Part) -> tuple[Array, ...]:
+    """The factor of each loss in the mean over the batch: (m,), or (T, m) where the data has
+    weights; none where all are the same."""
+    own = _own_weights(ops, data, part)
+    if own is None:
+        return part.weights(ops)
+    return (own / part.count if part.mask is None else own * (part.mask / part.count),)
+
+
+def _own_weights(ops: Ops, data: Weights, part: Part) -> Array | None:
+    """The weights that the losses of a part's rows have in the data, time first: (T, m)."""
+    if "weight" not in data:
+        return None
+    return ops.transpose(ops.take(data["weight"], part.rows), (1, 0))
 
 
 def model_call(ops: Ops, task: Task) -> Call:

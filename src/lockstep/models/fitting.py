@@ -89,11 +89,17 @@ def with_outputs(outputs: Array) -> Array:
 
 
 def check_outputs(
-    splits: Mapping[str, Arrays], classifies: bool, name: str, call: Callable[[np.ndarray], Array]
+    splits: Mapping[str, Arrays],
+    classifies: bool,
+    name: str,
+    call: Callable[[np.ndarray], Array],
+    own_loss: bool = False,
+    also: Callable[[tuple[int, ...], np.ndarray], None] | None = None,
 ) -> None:
     """Refuse a model that fails, outputs that do not fit y, and labels that have no score.
 
     `call(x)` gives the outputs (m, ...) that the model of that name has for examples x (m, ...).
+    What fits y is the affair of an `own_loss`; `also(shape, y)` looks at it, and at own metrics.
     """
     for split, arrays in splits.items():
         x, y = arrays["x"][:TRIED], arrays["y"]
@@ -111,9 +117,11 @@ def check_outputs(
         field = "y" if split == "train" else f"y_{split}"
         if classifies:
             _check_scores(field, found[1:], y)
-        elif found[1:] != y.shape[1:]:
+        elif not own_loss and found[1:] != y.shape[1:]:
             shapes = f"{_named(found[1:])} against {_named(y.shape[1:])}"
             raise InputError("model", shapes, "outputs and y differ in shape", "Make them equal.")
+        if also is not None:
+            also(found, y[:TRIED])
 
 
 def _failed(name: str, x: np.ndarray, error: Exception) -> InputError:

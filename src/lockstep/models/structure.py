@@ -43,8 +43,8 @@ LIBRARIES = tuple(
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
-def structure(model: Any) -> tuple[str, ...]:
-    """The lines that say what a model is.
+def structure(model: Any, name: str = "model") -> tuple[str, ...]:
+    """The lines that say what a model, or another function of a person's own, is.
 
     >>> def net(ops, w, x, power=2):
     ...     return (x @ w["w"]) ** power  # any comment
@@ -54,7 +54,7 @@ def structure(model: Any) -> tuple[str, ...]:
     model |     return (x @ w['w']) ** power
     model.defaults = (2,)
     """
-    return tuple(_Description(model).lines(model, "model"))
+    return tuple(_Description(model).lines(model, name))
 
 
 def initial_arrays(model: Any) -> Iterator[tuple[str, np.ndarray]]:

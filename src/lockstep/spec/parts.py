@@ -21,6 +21,7 @@ ORDERS = ("shuffled", "in_order", "with_replacement")
 LOADINGS = ("at_once", "one_by_one")
 SAMPLINGS = ("sequential", "random")
 LOSSES = ("squared", "cross_entropy")
+OWN = "own"  # a loss that is a person's own function
 RESETS = ("before", "after")
 GATES = ("reset", "update")
 POOLINGS = ("max", "avg")
@@ -62,6 +63,10 @@ def _columns(field: str, value: object) -> tuple[str, ...]:
     if "" in names:
         raise InputError(field, value, "has an empty name", "Give names or numbers of columns.")
     return names
+
+
+def _texts(field: str, value: object) -> tuple[str, ...]:
+    return tuple(str(text) for text in listed(field, value, '["mae=file.py:mae"]'))
 
 
 # types of fields, with their checks
@@ -216,13 +221,17 @@ class ImageFiles(ExampleData):
 
 @dataclass(frozen=True)
 class OwnData(_Data):
-    """A person's own arrays; `digest` is theirs, so that another data set is another run."""
+    """A person's own arrays; `digest` is theirs, so that another data set is another run.
+
+    `functions` says where own losses and metrics are found: loss=file.py:name, mae=file.py:name.
+    """
 
     kind: ClassVar[str] = "own"
     digest: str = ""
-    loss: Annotated[str, partial(one_of, known=LOSSES)] = "squared"
+    loss: Annotated[str, partial(one_of, known=(*LOSSES, OWN))] = "squared"
     order: Order = "shuffled"
     drop_last: Flag = False
+    functions: Annotated[tuple[str, ...], _texts] = _added(())
 
 
 # --- models -------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from lockstep.data.encoding import Encoding
 from lockstep.data.examples import example_batch, one_by_one
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
-from lockstep.models.losses import LOSSES
+from lockstep.models.losses import LOSSES, Loss
 from lockstep.ops import Arrays
 from lockstep.spec import OwnData, RunSpec
 from lockstep.task.own_task import Own
@@ -70,12 +70,15 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
     if own is None:
         remedy = "Give them: ls.train(run, mine)."
         raise InputError("data.kind", "own", "needs the arrays themselves", remedy)
-    rows = len(own.splits["train"]["x"])
+    splits = {name: _held(arrays) for name, arrays in own.splits.items()}
+    rows = len(splits["train"]["x"])
+    loss: Loss = LOSSES[part.loss] if own.own_loss is None else own.own_loss
     return Task(
-        splits={name: _held(arrays) for name, arrays in own.splits.items()},
+        splits=_with_mean_one(splits),
         batch=example_batch,
         model=own.net,
-        loss=LOSSES[part.loss],
+        loss=loss,
+        metrics=own.metrics,
         plan=data_set.example_plan(part, rows, spec.batch_size, spec.seed),
         facts={"digest": part.digest},
         native=own.native,
@@ -87,4 +90,21 @@ def _held(arrays: Arrays) -> Arrays:
     x, y = arrays["x"], arrays["y"]
     if x.dtype.kind in "iu" and x.dtype.name not in ("uint8", "int32", "int64"):
         x = x.astype(np.int32)
-    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y}
+    rest = {name: array for name, array in arrays.items() if name not in ("x", "y")}
+    return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y, **rest}
+
+
+def _with_mean_one(splits: dict[str, Arrays]) -> dict[str, Arrays]:
+    """Weights scaled so that their mean over the training part is 1: the losses of a batch, weighed
+    and divided by its size, are those of the weighted mean over that part on average."""
+    weights = splits["train"].get("weight")
+    if weights is None:
+        return splits
+    if not weights.sum():
+        problem = "no training example has a weight above 0"
+        raise InputError("example_weights", 0.0, problem, "Give some of them more.")
+    scale = weights.size / weights.sum()
+    return {
+        name: {n: a.reshape(len(a), -1) * scale if n == "weight" else a for n, a in arrays.items()}
+        for name, arrays in splits.items()
+    }

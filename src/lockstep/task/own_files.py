@@ -12,9 +12,11 @@ from lockstep.array_files import from_file, grouped, to_bytes
 from lockstep.errors import InputError, RunDirectoryError
 from lockstep.extensions import import_file
 from lockstep.files import write_whole
-from lockstep.models.structure import digest_of, first_difference, structure
+from lockstep.models.structure import digest_of, first_difference
 from lockstep.spec import OwnData, OwnModel, RunSpec
-from lockstep.task.own_task import Own, OwnNet
+from lockstep.spec.parts import OWN
+from lockstep.task.own_functions import OwnFunction, as_metrics
+from lockstep.task.own_task import Own, OwnNet, own_structure
 
 STRUCTURE = "model.txt"
 
@@ -45,8 +47,30 @@ def load_own(folder: Path, spec: RunSpec) -> Own | None:
             "Resume it from Python, giving the task: ls.resume(folder, mine)."
         ) from error
     weights = groups.pop("weights", {})
-    function = _function(reference)
-    return Own(groups, OwnNet(function, weights), None, spec.data.loss, structure(function))
+    return restored(groups, weights, _function(reference), spec.data, folder)
+
+
+def restored(
+    splits: dict[str, dict[str, Any]],
+    weights: dict[str, Any],
+    net: Callable[..., Any],
+    part: OwnData,
+    folder: Path,
+) -> Own:
+    """The task of these arrays and this net, its own loss and metrics found by reference."""
+    functions = {}
+    for text in part.functions:
+        name, _, reference = text.partition("=")
+        if not reference:
+            raise RunDirectoryError(
+                f"run = {str(folder)!r}: its own {name} has no file to be found in. "
+                "Resume it from Python, giving the task: ls.resume(folder, mine)."
+            )
+        functions[name] = _function(reference)
+    loss = OwnFunction("loss", functions.pop("loss")) if part.loss == OWN else None
+    metrics = as_metrics(functions)
+    lines = own_structure(net, loss, metrics)
+    return Own(splits, OwnNet(net, weights), None, part.loss, lines, loss, metrics)
 
 
 def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> None:

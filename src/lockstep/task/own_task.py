@@ -6,7 +6,7 @@ import dataclasses
 import hashlib
 import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,14 @@ from lockstep.models.structure import digest_of, initial_arrays, structure
 from lockstep.ops import Array, Arrays, Ops, Weights
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
-from lockstep.spec.parts import LOSSES
+from lockstep.spec.parts import LOSSES, OWN
+from lockstep.task.own_functions import (
+    OwnFunction,
+    as_function,
+    as_metrics,
+    as_weights,
+    try_functions,
+)
 from lockstep.task.task import Task
 
 
@@ -64,17 +71,19 @@ class Own:
     native: Any
     loss: str
     structure: tuple[str, ...] = ()  # what the model is, in lines (models/structure.py)
+    own_loss: OwnFunction | None = None
+    metrics: Mapping[str, OwnFunction] = field(default_factory=dict)
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Where the own loss and metrics are found: loss=file.py:name; nothing after = if not."""
+        own = {"loss": self.own_loss} if self.own_loss else {}
+        return tuple(f"{n}={reference_of(f.function)}" for n, f in {**own, **self.metrics}.items())
 
     @property
     def reference(self) -> str:
         """`file.py:name` of the model function, by which another process finds it; or ""."""
-        function = self.net.function
-        try:
-            file = inspect.getsourcefile(function)
-        except TypeError:
-            return ""
-        name = getattr(function, "__qualname__", "<")
-        return f"{Path(file).resolve()}:{name}" if file and "<" not in name + file else ""
+        return reference_of(self.net.function)
 
     @property
     def digest(self) -> str:
@@ -97,7 +106,12 @@ class Own:
         fields.setdefault("evaluate", tuple(s for s in self.splits if s == "test"))
         brought = () if self.native is None else initial_arrays(self.native)
         return RunSpec(
-            data=OwnData(digest=self.digest, loss=self.loss, **_reading(fields.pop("data", {}))),
+            data=OwnData(
+                digest=self.digest,
+                loss=self.loss,
+                functions=self.functions,
+                **_reading(fields.pop("data", {})),
+            ),
             model=OwnModel(
                 reference=self.reference,
                 structure=digest_of(self.structure) if self.structure else "",
@@ -106,6 +120,24 @@ class Own:
             schedule=as_schedule(schedule if schedule is not None else lr),
             **fields,
         )
+
+
+def reference_of(function: Any) -> str:
+    """`file.py:name` of a function, by which another process finds it; or ""."""
+    try:
+        file = inspect.getsourcefile(function)
+    except TypeError:
+        return ""
+    name = getattr(function, "__qualname__", "<")
+    return f"{Path(file).resolve()}:{name}" if file and "<" not in name + file else ""
+
+
+def own_structure(
+    model: Any, loss: OwnFunction | None, metrics: Mapping[str, OwnFunction]
+) -> tuple[str, ...]:
+    """The lines that say what a model is, and what its own loss and metrics are."""
+    functions = [*([loss] if loss else []), *metrics.values()]
+    return sum((structure(each.function, each.name) for each in functions), structure(model))
 
 
 READING = ("order", "drop_last")  # what a run may choose of the arrays that it has
@@ -139,7 +171,10 @@ def own(
     y: np.ndarray,
     *,
     weights: Mapping[str, np.ndarray] | None = None,
-    loss: str = "squared",
+    loss: str | Callable[..., Any] = "squared",
+    metrics: Mapping[str, Callable[..., Any]] | None = None,
+    example_weights: np.ndarray | None = None,
+    class_weights: Mapping[int, float] | Iterable[float] | None = None,
     x_test: np.ndarray | None = None,
     y_test: np.ndarray | None = None,
 ) -> Own:
@@ -151,20 +186,32 @@ def own(
     "squared": y is (N, ...) as the outputs are, or (N,) for outputs (N, 1); the loss is the sum
     over an example's outputs, averaged over examples. "cross_entropy": y holds whole-number labels
     (N, ...) for scores (N, ..., C), as (N, T) for scores (N, T, C) of sequences; loss and accuracy
-    are averaged over all labels.
+    are averaged over all labels. A function `loss(ops, outputs, y) -> (B,)` gives the loss of each
+    example, and `metrics`, by name, more that is measured with the splits. For them y is as given,
+    but of floats (N,) it is (N, 1).
+
+    `example_weights` (N,) and `class_weights` (one for each class, or {label: number}) multiply
+    losses, not metrics; only their ratios matter (docs/conventions.md).
 
     >>> net = lambda ops, w, x: x @ w["w"]
     >>> mine = own(net, np.eye(4), np.arange(4.0), weights={"w": np.zeros((4, 1))})
     >>> mine.splits["train"]["y"].shape
     (4, 1)
     """
-    one_of("loss", loss, LOSSES)
+    own_loss = None if isinstance(loss, str) else OwnFunction("loss", as_function("loss", loss))
+    loss = one_of("loss", loss, LOSSES) if own_loss is None else OWN
     splits = {"train": _split("", x, y, loss)}
     if (x_test is None) != (y_test is None):
         lacking = "x_test" if x_test is None else "y_test"
         raise InputError(lacking, None, "is missing", "Give both x_test and y_test, or neither.")
     if x_test is not None and y_test is not None:
         splits["test"] = _split("_test", x_test, y_test, loss)
+    classes = None if class_weights is None else _listed(class_weights)
+    for name, arrays in splits.items():
+        factor = example_weights if name == "train" else None
+        factors = as_weights("", arrays["y"], factor, classes)
+        if factors is not None:
+            arrays["weight"] = factors
     plain = inspect.isfunction(model) or inspect.ismethod(model) or isinstance(model, partial)
     if plain and not weights:
         raise InputError("weights", weights, "are missing", "Give the model's initial weights.")
@@ -173,17 +220,23 @@ def own(
         raise InputError("weights", list(weights), problem, "Leave them out.")
     given = {n: finite_numbers(f"weights[{n!r}]", value) for n, value in (weights or {}).items()}
     native = None if plain else model
-    return Own(splits, OwnNet(model, given), native, loss, structure(model))
+    measured = as_metrics(metrics)
+    lines = own_structure(model, own_loss, measured)
+    return Own(splits, OwnNet(model, given), native, loss, lines, own_loss, measured)
+
+
+def _listed(weights: Any) -> Any:
+    return weights if isinstance(weights, Mapping | str) else np.asarray(weights)
 
 
 def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
     x, y = as_numbers(f"x{suffix}", x), as_numbers(f"y{suffix}", y)
     if len(x) != len(y):
         raise InputError(f"y{suffix}", y.shape, f"does not match x{suffix} {x.shape}", "Pair them.")
-    if loss == "squared":
+    if loss == "squared" or (loss == OWN and y.dtype.kind == "f"):
         y = y.astype(np.float64)
         y = y.reshape(-1, 1) if y.ndim == 1 else y
-    else:
+    elif loss == "cross_entropy":
         y = as_labels(f"y{suffix}", y)
     return {"x": x.astype(np.float64) if x.dtype.kind == "f" else x, "y": y}
 
@@ -201,4 +254,5 @@ def check_net(task: Task, ops: Ops) -> None:
             return net.apply(ops, weights, ops.asarray(x), {})[0]
 
     name = getattr(net.function, "__name__", type(net.function).__name__)
-    check_outputs(task.splits, task.classifies, name, call)
+    also = partial(try_functions, task.own_functions, ops)
+    check_outputs(task.splits, task.classifies, name, call, "loss" in task.own_functions, also)

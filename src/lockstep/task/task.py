@@ -20,6 +20,7 @@ from lockstep.models.model import Model
 from lockstep.ops import Array, Arrays, Ops, Snapshot
 from lockstep.optimizers import slot_names
 from lockstep.spec import RunSpec
+from lockstep.task.own_functions import OwnFunction
 
 EVALUATION_BATCH = 1000
 
@@ -30,8 +31,9 @@ class Task:
 
     `batch(ops, arrays, rows)` turns row numbers into (x, y) on the device. `native` is a person's
     own module of one framework, in place of `model`. `facts` are recorded with the run. With
-    `time_first`, examples are sequences of symbols and batches (T, B). `encoding` is what reading
-    a file settled.
+    `time_first`, examples are sequences of symbols and batches (T, B). `metrics` are own ones.
+    Splits with "weight" (N,) or (N, labels) have it as the factor of their losses. `encoding` is
+    what reading a file settled.
     """
 
     splits: Mapping[str, Arrays]
@@ -44,6 +46,13 @@ class Task:
     native: Any = None
     time_first: bool = False
     encoding: Encoding | None = None
+    metrics: Mapping[str, OwnFunction] = field(default_factory=dict)
+
+    @property
+    def own_functions(self) -> dict[str, OwnFunction]:
+        """The own loss, if it is one, and the own metrics."""
+        own = {"loss": self.loss} if isinstance(self.loss, OwnFunction) else {}
+        return {**own, **self.metrics}
 
     @property
     def classifies(self) -> bool:
@@ -61,6 +70,15 @@ class Task:
         if isinstance(self.plan, WindowPlan):
             return rows * self.plan.num_steps
         return rows * (prod(self.splits[split]["y"].shape[1:]) if self.classifies else 1)
+
+    def num_examples(self, split: str) -> int:
+        """How many values of an own metric an evaluation of a split sums."""
+        return sum(block.size for block in self.evaluation_rows(split))
+
+    def total_weight(self, split: str) -> float:
+        """What the sum of a split's losses is divided by: how many, or the sum of their weights."""
+        weights = self.splits[split].get("weight")
+        return self.count(split) if weights is None else float(weights.sum())
 
     def losses(self, ops: Ops, outputs: Array, y: Array) -> Array:
         """One for each label (or example without labels), time first: (T * B,)."""

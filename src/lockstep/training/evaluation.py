@@ -48,7 +48,8 @@ def evaluate_splits(run: Training) -> dict[str, float]:
 
 
 def evaluate_split(run: Training, split: str) -> dict[str, float]:
-    """Loss over every example of a split; perplexity of symbols; accuracy of a classifier."""
+    """Loss over every example of a split; perplexity of symbols; accuracy of a classifier; own
+    metrics."""
     return split_metrics(run.task, split, run.program.evaluate(run.state, split))
 
 
@@ -56,11 +57,16 @@ def split_metrics(task: Task, split: str, sums: Sums) -> dict[str, float]:
     """The metrics of a split, from the sums over it."""
     # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
     prefix = "final_train" if split == "train" else split
-    metrics = {f"{prefix}_loss": sums.loss / sums.count}
+    loss = sums.loss / task.total_weight(split)
+    metrics = {f"{prefix}_loss": loss}
     if task.time_first:
-        metrics[f"{prefix}_perplexity"] = perplexity(sums.loss / sums.count)
+        metrics[f"{prefix}_perplexity"] = perplexity(loss)
     if task.classifies and task.vocabulary is None:  # of a text nobody asks how often
         metrics[f"{prefix}_accuracy"] = sums.correct / sums.count
+    if task.metrics:
+        examples = task.num_examples(split)
+        named = zip(task.metrics, sums.metrics, strict=True)
+        metrics |= {f"{prefix}_{name}": value / examples for name, value in named}
     return metrics
 
 
