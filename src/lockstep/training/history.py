@@ -1,4 +1,4 @@
-"""The history of a run: a row of every step and the metrics of every epoch.
+"""The history of a run: a row of every step and the metrics of every epoch, both also as tables.
 
 Of a run with a folder the rows stay in its file of steps and are read when they are asked for; of
 one without, they are gathered from events in an array that grows.
@@ -7,11 +7,13 @@ one without, they are gathered from events in an array that grows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lockstep.errors import unknown
+from lockstep.training import columns
 from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
@@ -26,8 +28,44 @@ from lockstep.training.events import (
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 COLUMNS = ("loss", "grad_norm", "lr", "epoch", "batch")  # the same whenever the run is repeated
 TIMES = ("seconds",)
+TABLE = ("loss", "grad_norm", "lr", "epoch", "seconds")  # of the steps, as tools read it
+
+
+class Epochs(list[EpochCompleted]):
+    """The epochs that ended, in order; as a table, a row for each with all its metrics. `step`
+    counts the updates before its end, `seconds` those spent in steps until then.
+
+    >>> epochs = Epochs([EpochCompleted(0, 10, {"train_loss": 0.5}, 1.5)])
+    >>> epochs.to_dict()
+    {'epoch': [0], 'step': [10], 'train_loss': [0.5], 'seconds': [1.5]}
+    """
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Each column by name; None where an epoch lacks a metric that others have."""
+        names = dict.fromkeys(name for event in self for name in event.metrics)
+        return {
+            "epoch": [event.epoch for event in self],
+            "step": [event.step for event in self],
+            **{name: [event.metrics.get(name) for event in self] for name in names},
+            "seconds": [event.seconds for event in self],
+        }
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Each column as a list, by name."""
+        return columns.to_lists(self.columns())
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table as CSV."""
+        return columns.to_csv(self.columns(), path)
+
+    def to_pandas(self) -> DataFrame:
+        """The table as a DataFrame, its rows named by epoch."""
+        return columns.to_frame(self.columns(), index="epoch")
 
 
 class History:
@@ -48,7 +86,7 @@ class History:
         self.steps_per_epoch = 0
         self.facts: dict[str, Any] = {}  # of the data, as the run found it
         self._calls: tuple[np.ndarray, np.ndarray] | None = None
-        self.epochs: list[EpochCompleted] = []
+        self.epochs = Epochs()
         self.evaluations: list[StepsEvaluated] = []  # those between the ends of epochs
         self.compile_seconds = 0.0
         self.notes: list[str] = []
@@ -108,6 +146,26 @@ class History:
             if step >= self._file.first:
                 return column(self._file[step], name)[0]
         return np.concatenate([column(part, name) for part in self._parts()])[rows]
+
+    def columns(self) -> dict[str, np.ndarray]:
+        """The table of steps: step, loss, grad_norm, lr, epoch and seconds, each in an array. A
+        step that the record lost is not a number."""
+        found = {"step": np.arange(len(self))} | {name: self[:, name] for name in TABLE}
+        if not np.isnan(found["epoch"]).any():
+            found["epoch"] = found["epoch"].astype(np.int64)
+        return found
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """The table of steps, each column as a list; `history.epochs` has that of epochs."""
+        return columns.to_lists(self.columns())
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write the table of steps as CSV."""
+        return columns.to_csv(self.columns(), path)
+
+    def to_pandas(self) -> DataFrame:
+        """The table of steps as a DataFrame, its rows named by step."""
+        return columns.to_frame(self.columns(), index="step")
 
     @property
     def metrics(self) -> dict[str, float]:
