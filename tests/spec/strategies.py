@@ -57,7 +57,7 @@ _FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "missing": st.sampled_from(MISSING_VALUES),
     "symbols": st.sampled_from(SYMBOLS),
     "keep_case": st.just(False),  # True is refused beside letters
-    "held_out": fractions,
+    **dict.fromkeys(("held_out", "validation"), fractions),
     "hiddens": st.lists(sizes, max_size=3).map(tuple),
     "digest": texts,
     "functions": st.just(()),

@@ -17,6 +17,7 @@ from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.fetch import read
 from lockstep.data.folders import CACHE, NAMED, PACKAGE
+from lockstep.data.held_back import with_validation
 from lockstep.data.host import CHAPTERS
 from lockstep.data.package_index import PipArchive
 from lockstep.data.random import generator
@@ -138,8 +139,10 @@ def _load(part: Airfoil, seed: int, progress: Progress | None) -> Loaded:
         examples = load(part.max_examples, dtype="float64")
     else:
         examples = generate(part.max_examples, seed=seed, dtype="float64")
-    x, y = (np.tile(array, (part.copies, 1)) for array in (examples.x, examples.y))
-    return Loaded({"train": {"x": x, "y": y}}, examples.origin)
+    # cut before it is copied: no example is in both parts
+    splits = dict(with_validation({"train": {"x": examples.x, "y": examples.y}}, part))
+    splits["train"] = {n: np.tile(a, (part.copies, 1)) for n, a in splits["train"].items()}
+    return Loaded(splits, examples.origin)
 
 
 DATA_SET = DataSet(_load, input_shape=(NUM_FEATURES,), num_outputs=1, loss="squared", source=SOURCE)

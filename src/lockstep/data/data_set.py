@@ -26,7 +26,8 @@ Plan = ExamplePlan | WindowPlan
 class Loaded:
     """NumPy arrays by split and name, where they come from, and the vocabulary of a text.
 
-    Examples are "x" and "y" with a row for each, a text is "tokens". There is a split "train".
+    Examples are "x" and "y" with a row for each, a text is "tokens". There is a split "train", from
+    which the field `validation` of a part takes its rows unless there is a split of that name.
     `encoding` and `batch` are those of data whose shape is known only once it is read.
     """
 

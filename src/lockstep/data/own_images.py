@@ -27,7 +27,8 @@ from lockstep.data.given_file import (
     read_bytes,
     refuse,
 )
-from lockstep.data.own_table import first, training_rows
+from lockstep.data.held_back import kept_rows
+from lockstep.data.own_table import first
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
 from lockstep.spec import ImageFiles
@@ -54,7 +55,7 @@ def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
         problem = "the files have a test part of their own"
         raise InputError("data.held_out", part.held_out, problem, "Give 0.")
     if part.held_out:
-        train = training_rows(len(x), part.held_out)
+        train = kept_rows("data.held_out", part.held_out, len(x))
         test = x[~train], y[~train]
     used = first("data.max_examples", part.max_examples, int(train.sum()))
     x, y = (x, y) if train.all() else (x[train], y[train])

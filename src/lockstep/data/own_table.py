@@ -8,27 +8,11 @@ from numpy.typing import NDArray
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
 from lockstep.data.given_file import digest_of, given_path, origin_of, read_bytes, refuse
-from lockstep.data.random import generator
+from lockstep.data.held_back import kept_rows
 from lockstep.data.source import Progress
 from lockstep.data.table_file import NO_VALUE, ReadTable, read_table
 from lockstep.errors import InputError
 from lockstep.spec import Table
-
-
-def training_rows(num_rows: int, held_out: float) -> NDArray[np.bool_]:
-    """Which rows are the training part, (N,): all but a fraction drawn at random, which is the same
-    for every seed of a run.
-
-    >>> int(training_rows(10, 0.2).sum()), bool(training_rows(3, 0).all())
-    (8, True)
-    """
-    kept = np.ones(num_rows, bool)
-    num_held = round(num_rows * held_out)
-    if held_out and not 0 < num_held < num_rows:
-        problem = f"of {num_rows} rows leaves a part with none"
-        raise InputError("data.held_out", held_out, problem, "Give another fraction, or more rows.")
-    kept[generator(0, "held-out rows").permutation(num_rows)[:num_held]] = False
-    return kept
 
 
 def first(field: str, limit: int, there: int) -> int:
@@ -50,12 +34,16 @@ def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
     x = np.stack([table.numbers(column) for column in features], axis=1)  # (N, k)
     rows = _complete(part, table, x, np.isnan(y), features, target)
     x, y = x[rows], y[rows]
-    train = training_rows(len(x), part.held_out)
-    fills = _means(x[train]) if part.missing == "mean" else np.zeros(x.shape[1])
+    train = kept_rows("data.held_out", part.held_out, len(x))
+    used = np.flatnonzero(train)[: first("data.max_examples", part.max_examples, int(train.sum()))]
+    trained = kept_rows("data.validation", part.validation, len(used))
+    settling = train.copy()  # the rows whose figures standardise the others
+    settling[used[~trained]] = False
+    fills = _means(x[settling]) if part.missing == "mean" else np.zeros(x.shape[1])
     x = np.where(np.isnan(x), fills, x)
-    means, stds = _figures(table, features, x[train], part.standardize != "none")
+    means, stds = _figures(table, features, x[settling], part.standardize != "none")
     scaled = part.standardize == "all" and not classifies
-    target_mean, target_std = _figures(table, [target], y[train, None], scaled)
+    target_mean, target_std = _figures(table, [target], y[settling, None], scaled)
     encoding = Encoding(
         (len(features),),
         len(classes) or 1,
@@ -71,10 +59,8 @@ def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
     )
     x = (x - means) / stds
     wanted = y.astype(np.int32) if classifies else (y[:, None] - target_mean) / target_std
-    used = first("data.max_examples", part.max_examples, int(train.sum()))
-    splits = {"train": {"x": x[train][:used].copy(), "y": wanted[train][:used].copy()}}
-    if part.held_out:
-        splits["test"] = {"x": x[~train], "y": wanted[~train]}
+    parts = {"train": used[trained], "validation": used[~trained], "test": np.flatnonzero(~train)}
+    splits = {name: {"x": x[own], "y": wanted[own]} for name, own in parts.items() if len(own)}
     return Loaded(splits, origin_of(table.path, digest), encoding=encoding)
 
 

@@ -23,11 +23,11 @@ from lockstep.data.given_file import (
     read_bytes,
     refuse,
 )
+from lockstep.data.held_back import num_held, require_window
 from lockstep.data.own_table import first
 from lockstep.data.plans import WindowPlan
 from lockstep.data.source import Progress
 from lockstep.data.table_file import decoded
-from lockstep.errors import InputError
 from lockstep.spec import TextFile
 
 BLOCK = 2**21  # characters at a time
@@ -91,11 +91,10 @@ def chapter_letters(text: str) -> NDArray[np.uint8]:
     return np.concatenate(found)
 
 
-def _letter_tokens(text: str, held_out: float) -> tuple[NDArray[np.int32], int, Vocabulary]:
-    """Symbols (n,), how many are the training part, and the vocabulary by counts in it."""
+def _letter_tokens(text: str, part: TextFile) -> tuple[NDArray[np.int32], Vocabulary]:
+    """Symbols (n,), and the vocabulary by counts in the training part."""
     codes = chapter_letters(text)
-    num_train = _num_train(len(codes), held_out)
-    train = codes[:num_train]
+    train = codes[: _num_counted(len(codes), part)]
     counts, content = np.bincount(train, minlength=256), train.tobytes()
     there = [letter for letter in LETTERS if counts[ord(letter)]]
     there.sort(key=lambda letter: (-counts[ord(letter)], content.index(letter.encode())))
@@ -103,16 +102,16 @@ def _letter_tokens(text: str, held_out: float) -> tuple[NDArray[np.int32], int, 
     vocabulary = Vocabulary((UNKNOWN, *there, *lacking))
     table = np.zeros(256, np.int32)
     table[[ord(letter) for letter in vocabulary.symbols[1:]]] = np.arange(1, len(vocabulary))
-    return table[codes], num_train, vocabulary
+    return table[codes], vocabulary
 
 
-def _all_tokens(text: str, held_out: float) -> tuple[NDArray[np.int32], int, Vocabulary]:
+def _all_tokens(text: str, part: TextFile) -> tuple[NDArray[np.int32], Vocabulary]:
     """As `_letter_tokens`; symbols of equal count are in the order of their code points, and what
     the training part lacks is unknown."""
-    num_train = _num_train(len(text), held_out)
+    num_counted = _num_counted(len(text), part)
     counts = np.zeros(MOST_CODES, np.int64)
-    for start in range(0, num_train, BLOCK):
-        found = np.bincount(_codes(text[start : min(start + BLOCK, num_train)]))
+    for start in range(0, num_counted, BLOCK):
+        found = np.bincount(_codes(text[start : min(start + BLOCK, num_counted)]))
         counts[: len(found)] += found
     there = np.flatnonzero(counts)
     order = there[np.argsort(-counts[there], kind="stable")]
@@ -122,39 +121,47 @@ def _all_tokens(text: str, held_out: float) -> tuple[NDArray[np.int32], int, Voc
     tokens = np.empty(len(text), np.int32)
     for start in range(0, len(text), BLOCK):
         tokens[start : start + BLOCK] = table[_codes(text[start : start + BLOCK])]
-    return tokens, num_train, vocabulary
+    return tokens, vocabulary
 
 
 def _codes(text: str) -> NDArray[np.uint32]:
     return np.frombuffer(text.encode("utf-32-le"), np.uint32)
 
 
-def _num_train(count: int, held_out: float) -> int:
-    num_held = round(count * held_out)
-    if held_out and not 0 < num_held < count:
-        problem = f"of {count} symbols leaves a part with none"
-        raise InputError("data.held_out", held_out, problem, "Give another fraction, or more text.")
-    return count - num_held
+def _num_train(count: int, part: TextFile) -> int:
+    """How many symbols are before the held-out part."""
+    return count - num_held("data.held_out", part.held_out, count, "symbols")
+
+
+def _num_used(count: int, part: TextFile) -> int:
+    """How many of them are used: the validation part is their end."""
+    return first("data.max_tokens", part.max_tokens, _num_train(count, part))
+
+
+def _num_counted(count: int, part: TextFile) -> int:
+    """How many symbols settle the vocabulary."""
+    if not part.validation:
+        return _num_train(count, part)
+    used = _num_used(count, part)
+    return used - num_held("data.validation", part.validation, used, "symbols")
 
 
 def _load(part: TextFile, seed: int, progress: Progress | None) -> Loaded:
     path = given_path(part.file, "a text in UTF-8, or a folder of them")
     text, digest = read_text(path)
     if part.symbols == "letters":
-        tokens, num_train, vocabulary = _letter_tokens(text, part.held_out)
+        tokens, vocabulary = _letter_tokens(text, part)
     else:
         text = text if part.keep_case else text.lower()
-        tokens, num_train, vocabulary = _all_tokens(text, part.held_out)
+        tokens, vocabulary = _all_tokens(text, part)
     if not len(tokens):
         remedy = "Say --data.symbols all for a text in another script than a to z."
         raise refuse(path, "has none of the letters a to z", remedy)
-    used = first("data.max_tokens", part.max_tokens, num_train)
-    splits = {"train": {"tokens": tokens[:used]}}
+    splits = {"train": {"tokens": tokens[: _num_used(len(tokens), part)]}}
     if part.held_out:
-        splits["test"] = {"tokens": tokens[num_train:]}
-        if len(tokens) - num_train <= part.window:
-            problem = f"leaves {len(tokens) - num_train} symbols, fewer than a window"
-            raise InputError("data.held_out", part.held_out, problem, "Give a larger fraction.")
+        held = tokens[_num_train(len(tokens), part) :]
+        require_window("data.held_out", part.held_out, len(held), part.window)
+        splits["test"] = {"tokens": held}
     encoding = Encoding((), len(vocabulary), "cross_entropy", symbols=vocabulary.symbols)
     return Loaded(splits, origin_of(path, digest), vocabulary, encoding)
 

@@ -107,13 +107,15 @@ def _added(default: Any) -> Any:
 @dataclass(frozen=True)
 class ExampleData(_Data):
     """What every set of examples has: the first `max_examples` of it are used, in an `order`. A
-    batch is collected at once, or one example after another, as a plain data loader does."""
+    batch is collected at once, or one example after another, as a plain data loader does. The
+    fraction `validation` of these examples is not trained on: the split "validation"."""
 
     source: Source = "real"
     order: Order = "shuffled"
     drop_last: Flag = False
     max_examples: Count = 1
     loading: Loading = _added("at_once")
+    validation: Fraction = _added(0.0)
 
 
 @dataclass(frozen=True)
@@ -136,13 +138,15 @@ class FashionMNIST(ExampleData):
 
 @dataclass(frozen=True)
 class TimeMachine(_Data):
-    """The Time Machine by characters, cut in windows of `window` steps; or generated sentences."""
+    """The Time Machine by characters, cut in windows of `window` steps; or generated sentences. Of
+    the first `max_tokens`, the last fraction `validation` is the split of that name."""
 
     kind: ClassVar[str] = "timemachine"
     source: Source = "real"
     sampling: Annotated[str, partial(one_of, known=SAMPLINGS)] = "sequential"
     window: Count = 35
     max_tokens: Count = 10000
+    validation: Fraction = _added(0.0)
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,7 @@ class Recall(_Data):
     num_symbols: Width = 8
     window: Count = 32
     num_sequences: Count = 6400
+    validation: Fraction = _added(0.0)
 
 
 @dataclass(frozen=True)
@@ -163,7 +168,7 @@ class Table(ExampleData):
     Columns go by name or number (from 1 on, -1 is the last). `target` is what is learned ("" the
     last column), the features are `columns` (() all others) but those `without`. Figures for
     `standardize` are those of the training part: all rows but the `held_out` fraction, which is
-    the split "test". The first `max_examples` of the training part are used; 0 means all.
+    the split "test", and `validation`. The first `max_examples` not held out are used; 0 means all.
     """
 
     kind: ClassVar[str] = "table"
@@ -187,7 +192,8 @@ class TextFile(_Data):
 
     `symbols` are the chapter's (26 letters, a space, unknown), or all characters of the text;
     capitals are lowered unless `keep_case`. The last `held_out` fraction is the split "test"; the
-    first `max_tokens` of the rest are used, 0 means all.
+    first `max_tokens` of the rest are used, 0 means all; of these the last fraction `validation`
+    is the split of that name.
     """
 
     kind: ClassVar[str] = "text"
@@ -199,6 +205,7 @@ class TextFile(_Data):
     symbols: Annotated[str, partial(one_of, known=SYMBOLS)] = "letters"
     keep_case: Flag = False
     held_out: Fraction = 0.0
+    validation: Fraction = _added(0.0)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -232,6 +239,7 @@ class OwnData(_Data):
     order: Order = "shuffled"
     drop_last: Flag = False
     functions: Annotated[tuple[str, ...], _texts] = _added(())
+    validation: Fraction = _added(0.0)
 
 
 # --- models -------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from lockstep.spec.parts import PARTS, DataPart, ModelPart, OptimizerPart
 STYLES = ("scratch", "concise")
 PRECISIONS = ("float32", "float64")
 UNITS = ("step", "epoch")
-SPLITS = ("train", "test")
+SPLITS = ("train", "validation", "test")
 MOST_DEVICES = 4096
 MOST_THREADS = 4096
 
@@ -51,9 +51,9 @@ class RunSpec:
 
     A field with its help and check here is an option of every command that takes a run.
     `batch_size` is that of all `devices` together. `evaluate` names the splits measured after every
-    `evaluate_epochs` epochs and at the end; with `evaluate_steps` also before the first update and
-    after every so many. `checkpoint_steps` 0 means after an epoch, at most every ten seconds, and
-    at the end. `threads` 0 leaves their number to the framework.
+    `evaluate_epochs` epochs and at the end, beside a validation part; with `evaluate_steps` also
+    before the first update and after every so many. `checkpoint_steps` 0 means after an epoch, at
+    most every ten seconds, and at the end. `threads` 0 leaves their number to the framework.
     """
 
     name: str = _option(
@@ -101,7 +101,7 @@ class RunSpec:
         rare=True,
     )
     evaluate: tuple[str, ...] = _option(
-        "what is measured after epochs: train, test or both", _splits, (), rare=True
+        "what is measured after epochs: any of train, validation, test", _splits, (), rare=True
     )
     evaluate_epochs: int = _option("measure after every so many epochs", whole, 1, rare=True)
     evaluate_steps: int = _option(
@@ -126,7 +126,7 @@ class RunSpec:
         for item in fields(self):
             value = item.metadata["check"](item.name, getattr(self, item.name))
             store(self, item.name, value)
-        if self.evaluate_steps and not self.evaluate:
+        if self.evaluate_steps and not self.measured:
             remedy = "Give --evaluate train, test or both."
             raise InputError("evaluate_steps", self.evaluate_steps, "no split is measured", remedy)
 
@@ -161,6 +161,18 @@ class RunSpec:
     def with_lr(self, lr: float) -> RunSpec:
         """A copy whose schedule starts from another base learning rate."""
         return replace(self, schedule=convert.rebase(self.schedule, lr))
+
+    @property
+    def measured(self) -> tuple[str, ...]:
+        """The splits that are measured: those of `evaluate`, and a validation part where the data
+        is told to have one.
+
+        >>> from lockstep import recipes
+        >>> recipes.fashion_mlp(**{"data.validation": 0.1}).measured
+        ('validation', 'test')
+        """
+        held = getattr(self.data, "validation", 0.0) and "validation" not in self.evaluate
+        return ("validation", *self.evaluate) if held else self.evaluate
 
     @property
     def hash(self) -> str:

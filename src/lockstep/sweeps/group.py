@@ -19,7 +19,7 @@ from lockstep.ops import Snapshot
 from lockstep.schedules import ReduceOnPlateau
 from lockstep.spec import RunSpec
 from lockstep.task import Task
-from lockstep.training.evaluation import split_metrics, train_metrics
+from lockstep.training.evaluation import split_metrics, train_metrics, watched
 from lockstep.training.rates import Rates
 from lockstep.training.run_state import CALL_SECONDS, SAVE_SECONDS
 
@@ -152,7 +152,7 @@ class Group:
         spec, last = self.specs[0], self.step == self.num_steps
         found: dict[str, list[Sums]] = {}
         if last or (epoch + 1) % spec.evaluate_epochs == 0:
-            found = {split: self.program.evaluate(self.state, split) for split in spec.evaluate}
+            found = {split: self.program.evaluate(self.state, split) for split in spec.measured}
         finite = np.isfinite(self._loss_sums)
         for sums in found.values():
             finite &= np.isfinite([one.loss for one in sums])
@@ -161,7 +161,7 @@ class Group:
             self._keep_metrics()  # what was measured then is the newest of its kind
         self._ended = (self._loss_sums.copy(), self._examples, found)
         if last or self._watches:
-            self._keep_metrics("test_loss" if "test" in spec.evaluate else "train_loss")
+            self._keep_metrics(watched(spec))
 
     def _mark_diverged(self, which: np.ndarray) -> None:
         """Leave these settings as they are: with the metrics of their last whole epoch."""

@@ -19,7 +19,11 @@ from lockstep.sweeps.grid import Grid
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PREFERRED = ("test_accuracy", "test_loss", "final_train_loss", "train_loss", "loss")
+PREFERRED = (
+    *("validation_accuracy", "validation_loss", "test_accuracy", "test_loss"),
+    *("final_train_loss", "train_loss", "loss"),
+)
+SPLITS = ("train", "final_train", "validation", "test")  # as metrics name them
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +114,7 @@ def check_metric(metric: str) -> None:
     """Raise, before anything is trained, for a name that can be no metric."""
     kinds = ("loss", "accuracy", "perplexity")
     if metric.rpartition("_")[2] not in kinds:
-        known = [f"{split}_{kind}" for split in ("train", "final_train", "test") for kind in kinds]
+        known = [f"{split}_{kind}" for split in SPLITS for kind in kinds]
         raise unknown("metric", metric, ["loss", *known])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from lockstep import models
 from lockstep.data import data_set
 from lockstep.data.encoding import Encoding
 from lockstep.data.examples import example_batch, one_by_one
+from lockstep.data.held_back import with_validation
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
 from lockstep.models.losses import LOSSES, Loss
@@ -23,9 +25,9 @@ def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = 
     """The task a spec describes. `own` gives the arrays and model where the spec says "own"."""
     part = spec.data
     task = _own(spec, part, own) if isinstance(part, OwnData) else _loaded(spec, progress)
-    for split in spec.evaluate:
+    for split in spec.measured:
         if split not in task.splits:
-            splits = " and ".join(task.splits)
+            splits = ", ".join(task.splits)
             problem = f"{part.kind} data has no such split"
             raise InputError("evaluate", split, problem, f"It has {splits}.")
     return task
@@ -50,11 +52,12 @@ def _loaded(spec: RunSpec, progress: Progress | None) -> Task:
     known = data_set.of(spec.data)
     data = known.load(spec.data, spec.seed, progress)
     encoding = known.encoding(spec.data, data)
-    rows = len(next(iter(data.splits["train"].values())))
+    splits = with_validation(data.splits, spec.data)
+    rows = len(next(iter(splits["train"].values())))
     batch = data.batch or known.batch(spec.data)
     loading = getattr(spec.data, "loading", "at_once")
     return Task(
-        splits=data.splits,
+        splits=splits,
         batch=one_by_one(batch) if loading == "one_by_one" else batch,
         model=model_of(spec, encoding),
         loss=LOSSES[encoding.loss],
@@ -70,7 +73,10 @@ def _own(spec: RunSpec, part: OwnData, own: Own | None) -> Task:
     if own is None:
         remedy = "Give them: ls.train(run, mine)."
         raise InputError("data.kind", "own", "needs the arrays themselves", remedy)
-    splits = {name: _held(arrays) for name, arrays in own.splits.items()}
+    if part.validation and "validation" in own.splits:
+        problem = "the task has x_validation of its own"
+        raise InputError("data.validation", part.validation, problem, "Leave one of them out.")
+    splits = with_validation({name: _held(a) for name, a in own.splits.items()}, part)
     rows = len(splits["train"]["x"])
     loss: Loss = LOSSES[part.loss] if own.own_loss is None else own.own_loss
     return Task(
@@ -94,7 +100,7 @@ def _held(arrays: Arrays) -> Arrays:
     return {"x": x, "y": y.astype(np.int32) if y.dtype.kind in "iu" else y, **rest}
 
 
-def _with_mean_one(splits: dict[str, Arrays]) -> dict[str, Arrays]:
+def _with_mean_one(splits: Mapping[str, Arrays]) -> Mapping[str, Arrays]:
     """Weights scaled so that their mean over the training part is 1: the losses of a batch, weighed
     and divided by its size, are those of the weighted mean over that part on average."""
     weights = splits["train"].get("weight")

@@ -95,7 +95,8 @@ class Own:
     def run(self, *, lr: Any = 0.1, schedule: Any = None, **fields: Any) -> RunSpec:
         """A spec for this task: any field of RunSpec by name, `lr` or a whole `schedule`.
 
-        `data` may say in which order the arrays are read: {"order": "in_order"}, "drop_last".
+        `data` may say how the arrays are read: {"order": "in_order"}, "drop_last", and which
+        fraction of them is held back: {"validation": 0.1}. Other splits are measured.
         """
         known = [f.name for f in dataclasses.fields(RunSpec) if f.name != "model"]
         for name in fields:
@@ -103,7 +104,7 @@ class Own:
                 raise unknown("field", name, [*known, "lr"])
         defaults: dict[str, Any] = {"name": "own", "optimizer": SGD(), "batch_size": 32}
         fields = defaults | fields
-        fields.setdefault("evaluate", tuple(s for s in self.splits if s == "test"))
+        fields.setdefault("evaluate", tuple(s for s in self.splits if s != "train"))
         brought = () if self.native is None else initial_arrays(self.native)
         return RunSpec(
             data=OwnData(
@@ -140,7 +141,7 @@ def own_structure(
     return sum((structure(each.function, each.name) for each in functions), structure(model))
 
 
-READING = ("order", "drop_last")  # what a run may choose of the arrays that it has
+READING = ("order", "drop_last", "validation")  # what a run may choose of the arrays that it has
 
 
 def _reading(data: Any) -> dict[str, Any]:
@@ -175,6 +176,8 @@ def own(
     metrics: Mapping[str, Callable[..., Any]] | None = None,
     example_weights: np.ndarray | None = None,
     class_weights: Mapping[int, float] | Iterable[float] | None = None,
+    x_validation: np.ndarray | None = None,
+    y_validation: np.ndarray | None = None,
     x_test: np.ndarray | None = None,
     y_test: np.ndarray | None = None,
 ) -> Own:
@@ -201,11 +204,14 @@ def own(
     own_loss = None if isinstance(loss, str) else OwnFunction("loss", as_function("loss", loss))
     loss = one_of("loss", loss, LOSSES) if own_loss is None else OWN
     splits = {"train": _split("", x, y, loss)}
-    if (x_test is None) != (y_test is None):
-        lacking = "x_test" if x_test is None else "y_test"
-        raise InputError(lacking, None, "is missing", "Give both x_test and y_test, or neither.")
-    if x_test is not None and y_test is not None:
-        splits["test"] = _split("_test", x_test, y_test, loss)
+    given = {"validation": (x_validation, y_validation), "test": (x_test, y_test)}
+    for name, (x_own, y_own) in given.items():
+        if (x_own is None) != (y_own is None):
+            lacking = f"x_{name}" if x_own is None else f"y_{name}"
+            remedy = f"Give both x_{name} and y_{name}, or neither."
+            raise InputError(lacking, None, "is missing", remedy)
+        if x_own is not None and y_own is not None:
+            splits[name] = _split(f"_{name}", x_own, y_own, loss)
     classes = None if class_weights is None else _listed(class_weights)
     for name, arrays in splits.items():
         factor = example_weights if name == "train" else None
@@ -218,11 +224,11 @@ def own(
     if not plain and weights:
         problem = f"are not for a {type(model).__name__}, which brings its own"
         raise InputError("weights", list(weights), problem, "Leave them out.")
-    given = {n: finite_numbers(f"weights[{n!r}]", value) for n, value in (weights or {}).items()}
+    start = {n: finite_numbers(f"weights[{n!r}]", value) for n, value in (weights or {}).items()}
     native = None if plain else model
     measured = as_metrics(metrics)
     lines = own_structure(model, own_loss, measured)
-    return Own(splits, OwnNet(model, given), native, loss, lines, own_loss, measured)
+    return Own(splits, OwnNet(model, start), native, loss, lines, own_loss, measured)
 
 
 def _listed(weights: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from lockstep.frameworks.protocol import Sums
+from lockstep.spec import RunSpec
 from lockstep.task import Task
 from lockstep.training.events import StepsEvaluated
 from lockstep.training.run_state import Training, keep_last_good
@@ -42,7 +43,7 @@ def evaluate_if_due(run: Training, epoch: int) -> None:
 def evaluate_splits(run: Training) -> dict[str, float]:
     """The metrics of every split that the run evaluates."""
     metrics: dict[str, float] = {}
-    for split in run.spec.evaluate:
+    for split in run.spec.measured:
         metrics |= evaluate_split(run, split)
     return metrics
 
@@ -70,9 +71,10 @@ def split_metrics(task: Task, split: str, sums: Sums) -> dict[str, float]:
     return metrics
 
 
-def watched(run: Training) -> str:
+def watched(spec: RunSpec) -> str:
     """The metric that a plateau watches: the same one throughout a run."""
-    return "test_loss" if "test" in run.spec.evaluate else "train_loss"
+    splits = [split for split in ("validation", "test") if split in spec.measured]
+    return f"{splits[0]}_loss" if splits else "train_loss"
 
 
 def stop_if_broken(run: Training, metrics: dict[str, float]) -> bool:

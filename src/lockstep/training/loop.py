@@ -62,7 +62,7 @@ def _end_epoch(run: Training, epoch: int) -> None:
     metrics = epoch_metrics(run, epoch)
     if stop_if_broken(run, metrics):
         return
-    run.rates.observe(metrics, watched(run))
+    run.rates.observe(metrics, watched(run.spec))
     run.epochs_ended += 1
     run.emit(EpochCompleted(epoch, run.step, metrics, run.seconds))
     run.save_if_due(epoch_ended=True)
