@@ -113,7 +113,8 @@ def test_help_takes_less_than_half_a_second() -> None:
 ORDER = (
     "errors", "checks", "extensions", "files", "trees", "showing", "schedules", "spec", "ops",
     "array_files", "contract", "recipes", "data", "models", "optimizers", "task", "processes",
-    "frameworks", "training", "comparison", "sweeps", "report", "experiments", "d2l", "book", "cli",
+    "frameworks", "training", "loggers", "comparison", "sweeps", "report", "experiments", "d2l",
+    "book", "cli",
 )  # fmt: skip
 # files and folders outside the adapters that a framework is used in: its distributed engine, and
 # the names of the book in that framework

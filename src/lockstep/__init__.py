@@ -49,11 +49,12 @@ _HOMES = {
 }
 _ROOMS = (
     "errors", "recipes", "schedules", "spec", "ops", "data", "models", "optimizers", "frameworks",
-    "report", "experiments", "d2l",
+    "loggers", "report", "experiments", "d2l",
 )  # fmt: skip
 
 if TYPE_CHECKING:
     from lockstep import errors as errors
+    from lockstep import loggers as loggers
     from lockstep import recipes as recipes
     from lockstep.comparison.compare import compare as compare
     from lockstep.ops import Snapshot as Snapshot

@@ -27,6 +27,7 @@ from lockstep.processes import ranks
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
     from lockstep.training import Result
+    from lockstep.training.audience import Logger
 
 
 def register(subparsers: Any) -> None:
@@ -55,6 +56,13 @@ def register(subparsers: Any) -> None:
     resume.set_defaults(handler=_resume)
     for parser in (train, resume):
         options.add_launch_options(parser)
+        parser.add_argument(
+            "--log",
+            action="append",
+            default=[],
+            metavar="KIND=PLACE",
+            help="log to another tool too: tensorboard=DIR or mlflow=URI; may be repeated",
+        )
         parser.add_argument("--json", action="store_true", help="print the outcome as JSON")
         parser.add_argument("--quiet", action="store_true", help="show no progress")
 
@@ -93,9 +101,19 @@ def _carry_out(spec: RunSpec, args: argparse.Namespace, run: Callable[..., Resul
     if launch.node_rank:
         take_part(spec, launch)
         return 0
+    loggers = _loggers(args.log)
     with _progress(args) as listeners:
-        result = run(listeners=listeners, launch=launch)
+        result = run(listeners=[*listeners, *loggers], launch=launch)
     return _report(result, args)
+
+
+def _loggers(asked: list[str]) -> list[Logger]:
+    """Those of --log."""
+    if not asked:
+        return []
+    from lockstep.loggers import logger_named
+
+    return [logger_named(text) for text in asked]
 
 
 @contextmanager

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 from lockstep.errors import RunDirectoryError
-from lockstep.files import locked, write_whole
+from lockstep.files import AppendedFile, locked, write_whole
 from lockstep.spec import RunSpec, diff
 from lockstep.task import Own, Task, save_data_record, save_own
 from lockstep.training import checkpoints
@@ -29,6 +29,7 @@ from lockstep.training.events import (
     RunInterrupted,
     RunStarted,
     StepsCompleted,
+    to_json,
 )
 from lockstep.training.history import History
 from lockstep.training.log import ENDINGS, EventLog, cut, read
@@ -155,6 +156,12 @@ class RunDirectory:
         """Forget events after the checkpoint with these facts: they will happen again. Whether the
         log up to there is as it was then."""
         return cut(self.log, facts)
+
+    def add(self, event: Event) -> None:
+        """Append an event to the log of a run that nobody carries out."""
+        with self.taken(), closing(AppendedFile(self.log)) as log:
+            log.write(f"{to_json(event)}\n".encode())
+            log.sync()
 
     def events(self, damage: list[str] | None = None) -> Iterator[Event]:
         """The events so far; a last line cut off by a kill is left out.

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -33,6 +32,7 @@ from lockstep.processes.interrupts import first_interrupt
 from lockstep.spec import RunSpec
 from lockstep.task import Own, Task, assemble, check_net, check_own, load_own, refuse_other_file
 from lockstep.training import checkpoints
+from lockstep.training.audience import Audience, Callback, Listener, attended
 from lockstep.training.checkpoints import Found
 from lockstep.training.directory import RunDirectory, find, holds_run, refuse_taken
 from lockstep.training.events import (
@@ -56,19 +56,6 @@ from lockstep.training.machine import machine_facts
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run_state import EpochSums, Training
-
-Callback = Callable[[Event, Training], None]
-Listener = Callable[[Event], None]
-
-
-@dataclass(frozen=True)
-class Audience:
-    """Who gets a run's events. Callbacks get the run beside each event, and may steer it; there is
-    an event at every multiple of `event_steps` at least."""
-
-    callbacks: Iterable[Callback] = ()
-    listeners: Iterable[Listener] = ()
-    event_steps: int = 0
 
 
 def train(
@@ -147,6 +134,27 @@ def carry_out(
 
     `task` is the assembled task, where the caller has it already."""
     registry.check_known(spec.framework)
+    with attended(audience, spec, folder) as (guarded, failures):
+        result = _carry_out(spec, own, folder, guarded, start, launch, strict, task)
+    for remark in failures:
+        result.history(remark)
+        if result.directory is not None:
+            with suppress(DiskError):  # its listeners were told, and the history has it
+                RunDirectory(result.directory).add(remark)
+    return result
+
+
+def _carry_out(
+    spec: RunSpec,
+    own: Own | None,
+    folder: Path | None,
+    audience: Audience,
+    start: Snapshot | None,
+    launch: Launch,
+    strict: bool,
+    task: Task | None,
+) -> Result:
+    """In this process or in others, as the run needs."""
     num_processes = processes_needed(spec, launch)
     if not num_processes:
         return carry_out_here(spec, own, folder, audience, start=start, strict=strict, task=task)
