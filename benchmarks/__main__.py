@@ -7,44 +7,18 @@ without a bound explains the row before it.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator
 
+from benchmarks import chapters
 from benchmarks.busy_machine import time_on_busy_machine
 from benchmarks.long_run import time_long_run
 from benchmarks.many_settings import time_together
 from benchmarks.memory import peak_memory
-from benchmarks.rounds import Timing, time_in_turn
+from benchmarks.rounds import time_in_turn
+from benchmarks.rows import Row, milliseconds, not_measured, ratio_row, show
 from benchmarks.startup import time_startup
-from lockstep.training.machine import machine_facts
-
-
-@dataclass(frozen=True)
-class Row:
-    """One claim: what was measured, the figure, and its bound, if there is one."""
-
-    claim: str
-    figure: float
-    unit: str
-    bound: float | None
-    at_least: bool
-    detail: str
-
-    @property
-    def verdict(self) -> str:
-        if self.bound is None:
-            return "measured"
-        sign = ">=" if self.at_least else "<="
-        return f"({sign} {self.bound:g}) {'kept' if self.kept else 'MISSED'}"
-
-    @property
-    def kept(self) -> bool:
-        if self.bound is None:
-            return True
-        return self.figure >= self.bound if self.at_least else self.figure <= self.bound
-
+from lockstep.errors import LockstepError
 
 Claim = tuple[str, str, str, float | None]  # text, slow contender, fast contender, least ratio
 
@@ -52,16 +26,9 @@ Claim = tuple[str, str, str, float | None]  # text, slow contender, fast contend
 def ratio_rows(names: list[str], claims: list[Claim], rounds: int) -> list[Row]:
     """Times the contenders in turn; a row for each claim."""
     times = time_in_turn(names, rounds)
-    rows = []
-    for claim, slow, fast, bound in claims:
-        detail = f"{_ms(times[slow])} / {_ms(times[fast])}"
-        ratio = times[slow].median / times[fast].median
-        rows.append(Row(claim, ratio, "times", bound, True, detail))
-    return rows
-
-
-def _ms(t: Timing) -> str:
-    return f"{t.median * 1e3:.3g} ms [{t.low * 1e3:.3g}, {t.high * 1e3:.3g}]"
+    return [
+        ratio_row(claim, times[slow], times[fast], bound) for claim, slow, fast, bound in claims
+    ]
 
 
 def airfoil(rounds: int) -> list[Row]:
@@ -126,7 +93,7 @@ def overhead(rounds: int) -> list[Row]:
             times = time_in_turn([ours, hand], rounds)
             cost = times[ours].median / times[hand].median
             claim = f"{model}, {framework}: the trainer over a loop by hand"
-            detail = f"{_ms(times[ours])} / {_ms(times[hand])}"
+            detail = f"{milliseconds(times[ours])} / {milliseconds(times[hand])}"
             rows.append(Row(claim, cost, "times", 1.05, False, detail))
     return rows
 
@@ -195,11 +162,12 @@ def sweep(rounds: int) -> list[Row]:
     return rows
 
 
-BENCHMARKS: dict[str, Callable[[int], list[Row]]] = {
+BENCHMARKS: dict[str, Callable[[int], Iterable[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
     "devices": devices,
     "gru": gru,
+    "chapters": lambda rounds: chapters.rows(chapters.folder(), rounds),
     "overhead": overhead,
     "startup": startup,
     "memory": memory,
@@ -217,25 +185,16 @@ def main() -> int:
     add("--rounds", type=int, default=7, metavar="N", help="of each contender (default: 7)")
     add("--json", action="store_true", help="print the rows and the machine as JSON")
     args = parser.parse_args()
-    rows = []
-    for name in args.only or BENCHMARKS:
+    return show(_rows(args.only or list(BENCHMARKS), args.rounds), args.json)
+
+
+def _rows(names: list[str], rounds: int) -> Iterator[Row]:
+    for name in names:
         print(f"{name} ...", file=sys.stderr, flush=True)
-        rows += BENCHMARKS[name](args.rounds)
-    if args.json:
-        print(json.dumps({"machine": machine_facts(), "rows": [asdict(row) for row in rows]}))
-    else:
-        _print(rows)
-    return 0 if all(row.kept for row in rows) else 1
-
-
-def _print(rows: list[Row]) -> None:
-    facts = machine_facts()
-    print(f"{facts['processor']}, {facts['cores']} cores, Python {facts['python']}\n")
-    width = max(len(row.claim) for row in rows)
-    for row in rows:
-        print(
-            f"{row.claim:<{width}}  {row.figure:8.3g} {row.unit:<5} {row.verdict:<15} {row.detail}"
-        )
+        try:
+            yield from BENCHMARKS[name](rounds)
+        except LockstepError as error:  # what it needs is not here
+            yield not_measured(name, error)
 
 
 if __name__ == "__main__":

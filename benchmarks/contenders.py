@@ -18,7 +18,7 @@ from lockstep.frameworks import registry
 from lockstep.frameworks.programs import LoopProgram
 from lockstep.frameworks.step import make_step
 from lockstep.spec import GRU, FashionMNIST, LeNet, RunSpec, TimeMachine
-from lockstep.task import assemble
+from lockstep.task import Task, assemble
 from lockstep.training.history import History
 from lockstep.training.loop import train_loop
 from lockstep.training.rates import Rates
@@ -55,16 +55,20 @@ def gru(framework: str, reset: str = "before") -> RunSpec:
 
 def trained(spec: RunSpec, epochs: int) -> Round:
     """Lockstep's training loop, with batch plans, learning rates, events and history."""
-    spec = replace(spec, epochs=epochs)
-    task = assemble(spec)
+    train = passes(spec, assemble(spec))
+    return lambda: (train(epochs), epochs)
+
+
+def passes(spec: RunSpec, task: Task) -> Callable[[int], float]:
+    """The same for any number of epochs: the seconds that they take."""
     program = registry.get(spec.framework).compile(task, spec)
     initial = program.load(program.initial())
     program.prepare(initial, task.plan.epoch(0))
 
-    def round_() -> tuple[float, int]:
+    def train(epochs: int) -> float:
         run = Training(
             task=task,
-            spec=spec,
+            spec=replace(spec, epochs=epochs),
             program=program,
             state=initial,
             rates=Rates(spec.schedule, spec.schedule_per),
@@ -73,9 +77,9 @@ def trained(spec: RunSpec, epochs: int) -> Round:
         )
         begin = time.perf_counter()
         train_loop(run)
-        return time.perf_counter() - begin, epochs
+        return time.perf_counter() - begin
 
-    return round_
+    return train
 
 
 def by_hand(spec: RunSpec, epochs: int) -> Round:
