@@ -24,6 +24,7 @@ FILES = (  # in the order of their commands in the help
     "runs",
     "report",
     "generate",
+    "predict",
     "convert",
     "recipes",
     "schedule",

@@ -6,12 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from lockstep.data.characters import Vocabulary
 from lockstep.data.encoding import Encoding
-from lockstep.data.examples import Batch, Origin, example_batch
+from lockstep.data.examples import Batch, NewExamples, Origin, example_batch
 from lockstep.data.plans import ExamplePlan, WindowPlan
 from lockstep.data.source import Progress, Source
 from lockstep.errors import InputError, unknown
@@ -54,8 +51,9 @@ class DataSet:
     loss, give way to the `encoding` of what was loaded; data in a file has None, 0 and any loss.
     `batch(part)` gives the function from row numbers to (x, y), `plan(part, rows, batch_size,
     seed)` the batches of an array of so many rows. `source` is what `lockstep data` fetches.
-    `features(part, encoding, file)` are the inputs (N, ...) in a new file, as a trained model takes
-    them; None where there are none.
+    `features(part, encoding, given)` are new examples as a trained model takes them, read as the
+    training part was: from a file where a Path is given, else from arrays (of a text, from itself).
+    None for data that is not a person's own file.
     """
 
     load: Callable[[Any, int, Progress | None], Loaded]
@@ -65,7 +63,7 @@ class DataSet:
     batch: Callable[[Any], Batch] = lambda part: example_batch
     plan: Callable[[Any, int, int, int], Plan] = example_plan
     source: Source | None = None
-    features: Callable[[Any, Encoding, str], NDArray[np.float64]] | None = None
+    features: Callable[[Any, Encoding, Any], NewExamples] | None = None
 
     def outputs(self, part: Any) -> int:
         """How many outputs a model of this data has."""

@@ -20,7 +20,8 @@ class Encoding:
 
     `input_shape` is that of one example, () for sequences of symbols. A feature is standardised as
     (value - means[i]) / stds[i], a target that is a number as (value - target_mean) / target_std;
-    label i is `classes[i]`, symbol i is `symbols[i]`. `fills` replace missing features.
+    label i is `classes[i]`, symbol i is `symbols[i]`. `fills` replace missing features. Pictures
+    that are bytes have one of `stds`, 255.
     """
 
     input_shape: tuple[int, ...]

@@ -44,6 +44,14 @@ class Examples:
         return len(self.x)
 
 
+@dataclass(frozen=True, eq=False)
+class NewExamples:
+    """Inputs `x` as a trained model takes them, and the name of each, where they have names."""
+
+    x: NDArray[np.generic]
+    names: tuple[str, ...] = ()
+
+
 def origin_generated(name: str, seed: int, *contents: bytes) -> Origin:
     """The record of data that was generated: the seed, and the digest of what came out.
 

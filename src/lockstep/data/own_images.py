@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
-from lockstep.data.examples import example_batch
+from lockstep.data.examples import NewExamples, example_batch
 from lockstep.data.fashion_mnist import image_batch, parse_idx
 from lockstep.data.given_file import (
     ZIP,
@@ -35,6 +36,7 @@ from lockstep.spec import ImageFiles
 
 PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".pgm", ".ppm")
 MOST_PIXELS = 2**24  # of one picture
+BYTES = (255.0,)  # what bytes are divided by
 Pairs = dict[str, tuple[NDArray[np.generic], NDArray[np.generic]]]
 
 
@@ -65,8 +67,9 @@ def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
         if test[0].shape[1:] != x.shape[1:]:
             problem = f"its test pictures are {test[0].shape[1:]}, the others {x.shape[1:]}"
             raise refuse(path, problem, "Give pictures of one size.")
-    encoding = Encoding(x.shape[1:], len(classes), "cross_entropy", classes=classes)
-    batch = image_batch if x.dtype == np.uint8 else example_batch
+    stds = BYTES if x.dtype == np.uint8 else ()
+    encoding = Encoding(x.shape[1:], len(classes), "cross_entropy", stds=stds, classes=classes)
+    batch = image_batch if stds else example_batch
     return Loaded(splits, origin_of(path, digest), encoding=encoding, batch=batch)
 
 
@@ -186,27 +189,45 @@ def _picture(file: Path, content: bytes) -> NDArray[np.uint8]:
         raise refuse(file, f"is damaged ({error})", "Leave it out.") from error
 
 
-def features(part: ImageFiles, encoding: Encoding, file: str) -> NDArray[np.float64]:
-    """The pictures of a new file or folder, (N, H, W) or (N, 3, H, W), bytes as [0, 1].
+def new_pictures(part: ImageFiles, encoding: Encoding, given: Any) -> NewExamples:
+    """New pictures as a model takes them, (N, H, W) or (N, 3, H, W): of a file or folder where a
+    Path is given, else an array. They need no labels; those of a folder are in order of their
+    paths. Bytes are given to a model that learned from bytes, as [0, 1]."""
+    if isinstance(given, Path):
+        path = given_path(str(given), "an npz with x, an IDX file, a picture or a folder of them")
+        x, names = _unlabelled(path)
+        x = as_images(path, x)
+    else:
+        path, names = Path("x"), ()
+        x = as_images(path, np.asarray(given))
+    if x.shape[1:] != encoding.input_shape:
+        problem = f"has pictures of shape {x.shape[1:]}, the model takes {encoding.input_shape}"
+        raise refuse(path, problem, "Give pictures as those it learned from.")
+    learned_bytes = encoding.stds == BYTES
+    if x.dtype == np.uint8 and not learned_bytes:
+        problem = "has bytes, the model learned from other numbers"
+        raise refuse(path, problem, "Give numbers in their range, in an npz.")
+    if x.dtype != np.uint8 and learned_bytes and (x.min() < 0 or x.max() > 1):
+        problem = f"has numbers from {x.min():g} to {x.max():g}, the model learned from bytes"
+        raise refuse(path, problem, "Give bytes (uint8), or numbers from 0 to 1.")
+    divisor = 255 if x.dtype == np.uint8 else 1
+    return NewExamples(x.astype(np.float64) / divisor, names)
 
-    They need no labels. Those of a folder are in the order of their paths.
-    """
-    path = given_path(file, "an npz with x, an IDX file, a picture or a folder of them")
+
+def _unlabelled(path: Path) -> tuple[NDArray[np.generic], tuple[str, ...]]:
+    """Pictures and, of a folder, their names."""
     if path.is_dir():
         found = sorted(f for f in path.rglob("*") if f.suffix.lower() in PICTURES)
         if not found:
             raise refuse(path, "has no pictures", "Give a folder with some.")
-        x: NDArray[np.generic] = pictures({f: read_bytes(f) for f in found})
-    elif path.suffix.lower() in PICTURES:
-        x = pictures({path: read_bytes(path)})
-    else:
-        content = decompressed(path, read_bytes(path))
-        x = _idx(path, content) if not content.startswith(ZIP) else _npz(path, content, ("x",))["x"]
-    x = as_images(path, x)
-    if x.shape[1:] != encoding.input_shape:
-        problem = f"has pictures of shape {x.shape[1:]}, the model takes {encoding.input_shape}"
-        raise refuse(path, problem, "Give pictures as those it learned from.")
-    return x.astype(np.float64) / (255 if x.dtype == np.uint8 else 1)
+        names = tuple(str(f.relative_to(path)) for f in found)
+        return pictures({f: read_bytes(f) for f in found}), names
+    if path.suffix.lower() in PICTURES:
+        return pictures({path: read_bytes(path)}), (path.name,)
+    content = decompressed(path, read_bytes(path))
+    if content.startswith(ZIP):
+        return _npz(path, content, ("x",))["x"], ()
+    return _idx(path, content), ()
 
 
 def _size(picture: np.ndarray) -> str:
@@ -248,4 +269,6 @@ def _classes(path: Path, labels: list[NDArray[np.generic]]) -> tuple[str, ...]:
     return classes
 
 
-DATA_SET = DataSet(_load, input_shape=None, num_outputs=0, loss="cross_entropy", features=features)
+DATA_SET = DataSet(
+    _load, input_shape=None, num_outputs=0, loss="cross_entropy", features=new_pictures
+)

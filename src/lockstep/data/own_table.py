@@ -7,10 +7,11 @@ from numpy.typing import NDArray
 
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
-from lockstep.data.given_file import digest_of, given_path, origin_of, read_bytes, refuse
+from lockstep.data.given_file import origin_of, refuse
 from lockstep.data.held_back import kept_rows
+from lockstep.data.new_rows import new_rows
 from lockstep.data.source import Progress
-from lockstep.data.table_file import NO_VALUE, ReadTable, read_table
+from lockstep.data.table_file import NO_VALUE, ReadTable, read_table_file
 from lockstep.errors import InputError
 from lockstep.spec import Table
 
@@ -23,7 +24,7 @@ def first(field: str, limit: int, there: int) -> int:
 
 
 def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
-    table, digest = _read(part, part.file)
+    table, digest = read_table_file(part.file, part.header, part.separator)
     target, features = _columns(part, table)
     y: NDArray[np.float64]  # labels or values
     classes: tuple[str, ...] = ()
@@ -62,34 +63,6 @@ def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
     parts = {"train": used[trained], "validation": used[~trained], "test": np.flatnonzero(~train)}
     splits = {name: {"x": x[own], "y": wanted[own]} for name, own in parts.items() if len(own)}
     return Loaded(splits, origin_of(table.path, digest), encoding=encoding)
-
-
-def features(part: Table, encoding: Encoding, file: str) -> NDArray[np.float64]:
-    """The features of a new file (N, k), standardised by the figures of the training part.
-
-    Columns are found by name; others, a target among them, are left alone. A file without a header
-    that has only the features has them in their order.
-    """
-    table, _ = _read(part, file)
-    counted = tuple(str(i) for i in range(1, len(table.names) + 1))
-    if table.names == counted and len(counted) == len(encoding.columns):
-        columns = list(range(len(counted)))
-    else:
-        columns = [table.find("column", name) for name in encoding.columns]
-    x = np.stack([table.numbers(column) for column in columns], axis=1)
-    if encoding.fills:
-        x = np.where(np.isnan(x), np.array(encoding.fills), x)
-    _refuse_missing(table, x, columns, "Fill it in; a run of --data.missing mean does so itself.")
-    return (x - np.array(encoding.means)) / np.array(encoding.stds)
-
-
-def _read(part: Table, file: str) -> tuple[ReadTable, str]:
-    """The table of a file, and the file's digest."""
-    path = given_path(file, "a table (CSV, TSV, npz, Parquet)")
-    if path.is_dir():
-        raise refuse(path, "is a folder", "Give the table itself.")
-    content = read_bytes(path)
-    return read_table(path, content, part.header, part.separator), digest_of(content)
 
 
 def _classifies(part: Table, table: ReadTable, target: int) -> bool:
@@ -147,7 +120,7 @@ def _complete(
     """The rows that can be used; a value that is missing is refused unless the part says more."""
     if part.missing == "refuse":
         remedy = "Say --data.missing drop (leave such rows out) or mean (fill them in)."
-        _refuse_missing(table, x, features, remedy)
+        table.refuse_missing(x, features, remedy)
     if part.missing != "drop" and absent.any():
         remedy = "Say --data.missing drop to leave such rows out."
         raise table.wrong(int(absent.argmax()), target, "is missing", remedy)
@@ -157,15 +130,6 @@ def _complete(
     if not rows.any():
         raise refuse(table.path, "has no row without missing values", "Say --data.missing mean.")
     return rows
-
-
-def _refuse_missing(
-    table: ReadTable, x: NDArray[np.float64], columns: list[int], remedy: str
-) -> None:
-    lacking = np.isnan(x)
-    if lacking.any():
-        row, at = (int(i) for i in np.argwhere(lacking)[0])
-        raise table.wrong(row, columns[at], "is missing", remedy)
 
 
 def _means(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -191,4 +155,4 @@ def _figures(
     return means, stds
 
 
-DATA_SET = DataSet(_load, input_shape=None, num_outputs=0, loss="squared", features=features)
+DATA_SET = DataSet(_load, input_shape=None, num_outputs=0, loss="squared", features=new_rows)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from lockstep.data.characters import LETTERS, UNKNOWN, Vocabulary, WindowBatch
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
+from lockstep.data.examples import NewExamples
 from lockstep.data.given_file import (
     decompressed,
     digest_of,
@@ -166,6 +168,23 @@ def _load(part: TextFile, seed: int, progress: Progress | None) -> Loaded:
     return Loaded(splits, origin_of(path, digest), vocabulary, encoding)
 
 
+def new_symbols(part: TextFile, encoding: Encoding, given: Any) -> NewExamples:
+    """The symbols (n,) of a text, or of the file where a Path is given, read as the training part
+    was; a character that the vocabulary lacks is unknown."""
+    text = given
+    if isinstance(given, Path):
+        text = read_text(given_path(str(given), "a text in UTF-8"))[0]
+    if not isinstance(text, str):
+        raise InputError("x", type(text).__name__, "is no text", "Give a text, or a Path.")
+    if part.symbols == "letters":
+        text = chapter_letters(text).tobytes().decode()
+    elif not part.keep_case:
+        text = text.lower()
+    index = {symbol: at for at, symbol in enumerate(encoding.symbols)}
+    tokens = np.fromiter((index.get(symbol, 0) for symbol in text), np.int32, len(text))
+    return NewExamples(tokens, tuple(text))
+
+
 def _plan(part: TextFile, num_tokens: int, batch_size: int, seed: int) -> WindowPlan:
     return WindowPlan(num_tokens, batch_size, part.window, part.sampling, seed)
 
@@ -177,4 +196,5 @@ DATA_SET = DataSet(
     loss="cross_entropy",
     batch=lambda part: WindowBatch(part.window),
     plan=_plan,
+    features=new_symbols,
 )

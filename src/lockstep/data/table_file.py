@@ -80,6 +80,15 @@ class ReadTable:
             return float(cell)
         raise self.wrong(row, column, "is no number", f"Correct it. {remedy}")
 
+    def refuse_missing(
+        self, values: NDArray[np.float64], columns: Sequence[int], remedy: str
+    ) -> None:
+        """Raise for the first of `values` (N, k), of these columns, that is none."""
+        lacking = np.isnan(values)
+        if lacking.any():
+            row, at = (int(i) for i in np.argwhere(lacking)[0])
+            raise self.wrong(row, columns[at], "is missing", remedy)
+
     def wrong(self, row: int, column: int, problem: str, remedy: str) -> Exception:
         cell = str(self.columns[column][row])[:40]
         return refuse(self.path, f"{self.place(row, column)}: {cell!r} {problem}", remedy)
@@ -96,6 +105,15 @@ def is_number(cell: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def read_table_file(file: str, header: str, separator: str) -> tuple[ReadTable, str]:
+    """The table of a person's own file, and the file's digest."""
+    path = given_file.given_path(file, "a table (CSV, TSV, npz, Parquet)")
+    if path.is_dir():
+        raise refuse(path, "is a folder", "Give the table itself.")
+    content = given_file.read_bytes(path)
+    return read_table(path, content, header, separator), given_file.digest_of(content)
 
 
 def read_table(path: Path, content: bytes, header: str, separator: str) -> ReadTable:
@@ -139,7 +157,7 @@ def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
             problem = f"line {line} has {len(row):,} cells, line {lines[0]} has {width:,}"
             raise refuse(path, problem, "Give every row as many; quote cells with separators.")
     named = header == "yes" or (header == "auto" and not any(map(is_number, first)))
-    names = tuple(c.strip() or str(i) for i, c in enumerate(first, 1)) if named else _counted(width)
+    names = tuple(c.strip() or str(i) for i, c in enumerate(first, 1)) if named else counted(width)
     if named:
         rows, lines = rows[1:], lines[1:]
     return _checked(ReadTable(path, names, list(zip(*rows, strict=True)), lines))
@@ -228,5 +246,10 @@ def _checked(table: ReadTable) -> ReadTable:
     return table
 
 
-def _counted(width: int) -> tuple[str, ...]:
+def counted(width: int) -> tuple[str, ...]:
+    """The names of columns that have none.
+
+    >>> counted(3)
+    ('1', '2', '3')
+    """
     return tuple(str(i) for i in range(1, width + 1))

@@ -22,7 +22,7 @@ from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.programs import Log, evaluated, fetched
 from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState, States
-from lockstep.frameworks.step import loss_factors, make_sums, start_carry
+from lockstep.frameworks.step import loss_factors, make_sums, start_carry, zero_carry
 from lockstep.models.fitting import check_outputs
 from lockstep.ops import Array, Ops, Snapshot, Weights
 from lockstep.optimizers import clip
@@ -171,3 +171,8 @@ class ModuleProgram:
             return self._sums(state.weights, self._data[split], rows)
 
         return evaluated(self._ops, self._task, split, sums, self._share)
+
+    def outputs(self, state: DeviceState, x: np.ndarray) -> np.ndarray:
+        self._module.install(state.weights, state.slots, 0)
+        carry = zero_carry(self._ops, self._task, len(x))
+        return self._ops.to_numpy(self._module.outputs(self._ops.asarray(x), carry)[0])

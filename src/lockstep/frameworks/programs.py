@@ -18,7 +18,15 @@ from lockstep.frameworks.device_share import Share, WholeBatch
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState, States, StateStore
-from lockstep.frameworks.step import Step, initial_snapshot, make_step, make_sums
+from lockstep.frameworks.step import (
+    Call,
+    Step,
+    initial_snapshot,
+    make_step,
+    make_sums,
+    model_call,
+    zero_carry,
+)
 from lockstep.ops import Array, Ops, Snapshot
 
 if TYPE_CHECKING:
@@ -159,7 +167,8 @@ class LoopProgram:
 
     `compile_loop(*arguments)` returns a `Loop` for arguments of those shapes;
     `evaluate_block(weights, data, rows (n, b))` is compiled too, and returns sums of losses and
-    numbers correct, each (n,). `states` is given where the state is not on one device."""
+    numbers correct, each (n,). `states` is given where the state is not on one device, `call` where
+    the model is other than the task's own over Ops."""
 
     def __init__(
         self,
@@ -172,9 +181,11 @@ class LoopProgram:
         initial: Callable[[], Snapshot],
         layout: Layout | None = None,
         states: StateStore | None = None,
+        call: Call | None = None,
         notes: tuple[str, ...] = (),
     ) -> None:
         self.notes = ("compiled loop over steps", *notes)
+        self._call = call or model_call(ops, task)
         self.initial = initial
         self._ops, self._task, self._spec = ops, task, spec
         self._noise = StepNoise(spec, initial)
@@ -242,3 +253,7 @@ class LoopProgram:
             totals[0] += np.asarray(losses, np.float64).sum()
             totals[1:] += np.asarray(rest, np.float64).sum(axis=0)
         return _as_sums(self._task, split, totals.tolist())
+
+    def outputs(self, state: DeviceState, x: np.ndarray) -> np.ndarray:
+        carry = zero_carry(self._ops, self._task, len(x))
+        return self._ops.to_numpy(self._call(state.weights, self._ops.asarray(x), carry)[0])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -72,6 +72,15 @@ class Program(Protocol):
 
     def evaluate(self, state: State, split: str) -> Sums:
         """Sums over every example of a split, each exactly once. A host sync."""
+
+
+@runtime_checkable
+class GivesOutputs(Protocol):
+    """A program that can be asked for the outputs of its model: those of layers of the framework's
+    own can."""
+
+    def outputs(self, state: State, x: np.ndarray) -> np.ndarray:
+        """(n, ...) for inputs (n, ...), in evaluation mode, on one device. A host sync."""
 
 
 class ManyProgram(Protocol):

@@ -47,7 +47,7 @@ def load_own(folder: Path, spec: RunSpec) -> Own | None:
             "Resume it from Python, giving the task: ls.resume(folder, mine)."
         ) from error
     weights = groups.pop("weights", {})
-    return restored(groups, weights, _function(reference), spec.data, folder)
+    return restored(groups, weights, function_at(reference), spec.data, folder)
 
 
 def restored(
@@ -66,7 +66,7 @@ def restored(
                 f"run = {str(folder)!r}: its own {name} has no file to be found in. "
                 "Resume it from Python, giving the task: ls.resume(folder, mine)."
             )
-        functions[name] = _function(reference)
+        functions[name] = function_at(reference)
     loss = OwnFunction("loss", functions.pop("loss")) if part.loss == OWN else None
     metrics = as_metrics(functions)
     lines = own_structure(net, loss, metrics)
@@ -96,7 +96,8 @@ def check_own(spec: RunSpec, mine: Own | None, folder: Path | None = None) -> No
         raise InputError("model.structure", recorded, problem, remedy)
 
 
-def _function(reference: str) -> Callable[..., Any]:
+def function_at(reference: str) -> Callable[..., Any]:
+    """What `file.py:name` names."""
     file, _, name = reference.rpartition(":")
     path = Path(file)
     if path.suffix != ".py" or not path.is_file():

@@ -17,6 +17,8 @@ from lockstep.training.history import History
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from lockstep.training.predictions import Predictions
+
 
 @dataclass(frozen=True)
 class Result:
@@ -76,3 +78,14 @@ class Result:
         from lockstep.training.generate import generate
 
         return generate(self.task, self.weights, prefix, num)
+
+    def predict(self, x: Any, framework: str = "") -> Predictions:
+        """What the model says of new examples: numbers in the target's own units, or classes.
+
+        `x` is as the data was before it was standardised: an array with a row for each example,
+        columns by name, pictures, a text; or the Path of a file. Computed in the run's framework,
+        unless another is named.
+        """
+        from lockstep.training.predict import of_task
+
+        return of_task(self.spec, self.task, self.weights)(x, framework)

@@ -56,6 +56,7 @@ def jax_program(
         initial=initial,
         layout=layout,
         states=mesh.states(ops, task, spec, layout) if mesh else None,
+        call=call,
         notes=(*notes, *_devices_note(spec)),
     )
 

@@ -18,7 +18,7 @@ from lockstep.frameworks.mindspore.arrays import Array, mapped
 from lockstep.frameworks.mindspore.ops import MindSporeOps
 from lockstep.frameworks.mindspore.recording import Recording, leaves
 from lockstep.frameworks.programs import StepProgram
-from lockstep.frameworks.protocol import MakeProgram, Program
+from lockstep.frameworks.protocol import GivesOutputs, MakeProgram, Program
 from lockstep.frameworks.replicas import Replica, clipped_update, copies_program
 from lockstep.frameworks.step import Step, make_gradient, make_step, make_sums, rule_update
 from lockstep.ops import Weights
@@ -132,6 +132,8 @@ class SerialProgram:
         self.steps = _wait(program.steps)
         self.fetch = _wait(program.fetch)
         self.evaluate = _wait(program.evaluate)
+        if isinstance(program, GivesOutputs):
+            self.outputs = _wait(program.outputs)
 
 
 def _wait(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -69,6 +69,7 @@ def tensorflow_program(
         evaluate_block=evaluate_block,
         initial=initial,
         layout=layout,
+        call=evaluation,
         notes=("by XLA" if xla else "as a graph: it convolves", *notes),
     )
 

@@ -1,0 +1,114 @@
+"""New rows for a model that learned from a table: features as it takes them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.data.encoding import Encoding
+from lockstep.data.examples import NewExamples
+from lockstep.data.given_file import ZIP, given_path, npz_arrays, read_bytes, refuse
+from lockstep.data.table_file import ReadTable, counted, read_table_file
+from lockstep.errors import InputError
+from lockstep.spec import Table
+
+FILL = "Fill it in; a run of --data.missing mean does so itself."
+
+
+def new_rows(part: Table, encoding: Encoding, given: Any) -> NewExamples:
+    """Features (N, k), standardised by the figures of the training part.
+
+    `given` is the Path of a table, an array (N, k) with the columns in the order of the run's, or
+    columns by name (a dictionary, a data frame).
+    """
+    if isinstance(given, Path):
+        x = _from_file(part, encoding, given)
+    else:
+        x = _from_arrays(encoding, given)
+    return NewExamples((x - np.array(encoding.means)) / np.array(encoding.stds))
+
+
+def _from_file(part: Table, encoding: Encoding, path: Path) -> NDArray[np.float64]:
+    """Columns are found by name; others, a target among them, are left alone. A file without a
+    header that has the features and nothing else has them in their order."""
+    table, _ = read_table_file(str(path), part.header, part.separator)
+    width = len(table.names)
+    if table.names == counted(width) and width == len(encoding.columns):
+        columns = list(range(width))
+    else:
+        columns = [_column(table, name) for name in encoding.columns]
+    remedy = "The model takes a number there."
+    x = np.stack([table.numbers(column, remedy) for column in columns], axis=1)
+    if encoding.fills:
+        x = np.where(np.isnan(x), np.array(encoding.fills), x)
+    table.refuse_missing(x, columns, FILL)
+    return x
+
+
+def _column(table: ReadTable, name: str) -> int:
+    if name in table.names:
+        return table.names.index(name)
+    problem = f"has no column {name!r}, which the model takes"
+    if table.names == counted(len(table.names)):
+        remedy = "Name the columns in its first line, or give the features alone, in their order."
+        raise refuse(table.path, problem, remedy)
+    if name.isdecimal() and int(name) <= len(table.names):  # it learned from a file without header
+        return int(name) - 1
+    near = difflib.get_close_matches(name, table.names, n=1, cutoff=0.4)
+    hint = f"Is it {near[0]!r}? " if near else ""
+    there = ", ".join(table.names[:30])
+    raise refuse(table.path, problem, f"{hint}It has: {there}.")
+
+
+def _from_arrays(encoding: Encoding, given: Any) -> NDArray[np.float64]:
+    names = encoding.columns
+    if hasattr(given, "keys"):
+        lacking = [name for name in names if name not in given]
+        if lacking:
+            there = ", ".join(map(str, given.keys()))
+            raise InputError("x", there, f"has no column {lacking[0]!r}", "Give it by its name.")
+        x = _floats(np.stack([np.asarray(given[name]) for name in names], axis=-1))
+    else:
+        x = _floats(np.asarray(given))
+    if x.ndim != 2 or x.shape[1] != len(names):
+        remedy = f"Give an array (N, {len(names)}): {', '.join(names[:30])}."
+        raise InputError("x", x.shape, "has not the features of the model", remedy)
+    if encoding.fills:
+        x = np.where(np.isnan(x), np.array(encoding.fills), x)
+    _refuse_odd(x, names)
+    return x
+
+
+def _floats(x: NDArray[Any]) -> NDArray[np.float64]:
+    if x.dtype.kind not in "fiub":
+        raise InputError("x", x.dtype.name, "holds no numbers", "Give numbers.")
+    return x.astype(np.float64)
+
+
+def _refuse_odd(x: NDArray[np.float64], names: Sequence[str]) -> None:
+    odd = ~np.isfinite(x)
+    if odd.any():
+        row, at = (int(i) for i in np.argwhere(odd)[0])
+        problem = f"row {row}, column {names[at]!r} is no finite number"
+        raise InputError("x", float(x[row, at]), problem, FILL)
+
+
+def plain_examples(path: Path) -> NDArray[Any]:
+    """The array x (N, ...) of an npz, or every column of another table as a number (N, k), as they
+    stand: for a model of a person's own arrays, which has no names of columns."""
+    content = read_bytes(given_path(str(path), "an npz with x, or a table"))
+    if content.startswith(ZIP):
+        arrays = npz_arrays(path, content)
+        if "x" not in arrays:
+            raise refuse(path, f"has no array 'x', but {', '.join(arrays) or 'nothing'}", "Add it.")
+        return arrays["x"]
+    table, _ = read_table_file(str(path), "auto", "auto")
+    columns = range(len(table.names))
+    x = np.stack([table.numbers(column, "Leave the column out.") for column in columns], axis=1)
+    table.refuse_missing(x, columns, "Fill it in.")
+    return x

@@ -1,0 +1,119 @@
+"""Predictions of a trained run for new examples, read as those that it learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lockstep.data import data_set
+from lockstep.data.encoding import Encoding
+from lockstep.data.examples import NewExamples
+from lockstep.data.new_rows import plain_examples
+from lockstep.errors import InputError
+from lockstep.models.fitting import as_numbers
+from lockstep.ops import Arrays
+from lockstep.spec import OwnData, OwnModel, RunSpec
+from lockstep.task import Own, Task, load_encoding, load_own
+from lockstep.training.directory import RunDirectory
+from lockstep.training.model_outputs import TrainedModel, outputs
+from lockstep.training.predictions import Predictions
+
+READING = ("file", "header", "separator")  # how a new file is read may be another
+
+
+@dataclass(frozen=True)
+class Predictor:
+    """A run's model, and how it reads examples: by the `encoding` of its file, or `shape` that its
+    own arrays have (None: not known)."""
+
+    trained: TrainedModel
+    shape: tuple[int, ...] | None = None
+    reading: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def spec(self) -> RunSpec:
+        return self.trained.spec
+
+    def __call__(self, given: Any, framework: str = "") -> Predictions:
+        """What the model says of examples: of a file where a Path is given, else of arrays."""
+        found = self._examples(given)
+        if not len(found.x):
+            raise InputError("x", found.x.shape, "has no examples", "Give one at least.")
+        scores = outputs(self.trained, found.x, framework or self.spec.framework)
+        encoding = self.trained.encoding
+        if encoding is None:
+            labelled = getattr(self.spec.data, "loss", "") == "cross_entropy"
+            classes = tuple(map(str, range(scores.shape[-1]))) if labelled else ()
+            return Predictions(scores, classes)
+        if encoding.symbols:
+            return Predictions(scores, encoding.symbols, symbols=found.names)
+        if encoding.loss == "cross_entropy":
+            classes = encoding.classes or tuple(map(str, range(encoding.num_outputs)))
+            return Predictions(scores, classes, encoding.target, found.names)
+        values = scores * encoding.target_std + encoding.target_mean
+        return Predictions(values, target=encoding.target, names=found.names)
+
+    def _examples(self, given: Any) -> NewExamples:
+        part: Any = self.spec.data
+        encoding = self.trained.encoding
+        if isinstance(part, OwnData):
+            return NewExamples(self._plain(given, self.shape))
+        features = data_set.of(part).features
+        if features is not None and encoding is not None:
+            return features(replace(part, **self.reading), encoding, given)
+        if isinstance(given, Path) or encoding is None or not encoding.input_shape:
+            problem = f"has data of its own ({part.kind}), not in a file"
+            remedy = "Train table-linear, text-gru or images-lenet on a file: --data.file."
+            raise InputError("run", self.spec.name, problem, remedy)
+        x = self._plain(given, encoding.input_shape)
+        return NewExamples(x / 255 if x.dtype == np.uint8 else x)  # as image_batch does
+
+    def _plain(self, given: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
+        """Arrays as they stand; whole numbers in a type that every framework has."""
+        x = as_numbers("x", plain_examples(given) if isinstance(given, Path) else given)
+        if shape is not None and x.shape[1:] != shape:
+            problem = f"the model takes examples of shape {shape}"
+            raise InputError("x", x.shape, problem, f"Give an array (N, {str(shape)[1:]}.")
+        return x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype != np.uint8 else x
+
+
+def of_task(spec: RunSpec, task: Task, weights: Arrays) -> Predictor:
+    """Of a run that was carried out here, and its task."""
+    if isinstance(spec.data, OwnData):
+        shape = task.splits["train"]["x"].shape[1:]
+        return Predictor(TrainedModel(spec, weights, None, task), shape)
+    encoding = task.encoding or data_set.of(spec.data).encoding(spec.data)
+    return Predictor(TrainedModel(spec, weights, encoding))
+
+
+def of_run(directory: RunDirectory, weights: Arrays, reading: dict[str, Any]) -> Predictor:
+    """Of a run's folder. The file that it learned from is not needed."""
+    spec = directory.spec
+    for name, value in reading.items():
+        known = not isinstance(spec.data, OwnData) and hasattr(spec.data, name)
+        if name not in READING or not known:
+            problem = "is not how a new file is read" if known else "is no setting of its data"
+            raise InputError(f"data.{name}", value, problem, "Leave it out.")
+    if isinstance(spec.data, OwnData):
+        own = _own(directory, spec)
+        shape = own.splits["train"]["x"].shape[1:] if own else None
+        return Predictor(TrainedModel(spec, weights), shape)
+    encoding = load_encoding(directory.path) or _of_data_set(spec)
+    return Predictor(TrainedModel(spec, weights, encoding), reading=reading)
+
+
+def _of_data_set(spec: RunSpec) -> Encoding | None:
+    known = data_set.of(spec.data)
+    return None if known.input_shape is None else known.encoding(spec.data)
+
+
+def _own(directory: RunDirectory, spec: RunSpec) -> Own | None:
+    if isinstance(spec.model, OwnModel) and not spec.model.reference:
+        problem = "its model has no file to be found in"
+        remedy = "Predict from Python: result.predict(x)."
+        raise InputError("run", str(directory.path), problem, remedy)
+    return load_own(directory.path, spec)

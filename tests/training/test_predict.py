@@ -1,0 +1,199 @@
+"""Predictions: from the weights by an independent formula, and the same in every framework."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lockstep as ls
+from lockstep.errors import InputError
+from lockstep.spec import RunSpec
+from lockstep.training.result import Result
+
+FRAMEWORKS = ("numpy", "torch", "jax")
+DRAW = np.random.default_rng(8)
+WIDTH, HEIGHT = DRAW.uniform(1, 9, 80), DRAW.uniform(20, 80, 80)
+PRICE = 3 * WIDTH - 0.1 * HEIGHT + 20
+KIND = np.where(HEIGHT < 6 * WIDTH, "flat", "tall")
+NEW = np.array([[2.0, 50.0], [7.0, 30.0], [3.0, 70.0]])
+PIXELS = DRAW.integers(0, 90, (40, 6, 5)) + 120 * (np.arange(40) % 2)[:, None, None]
+TEXT = "the cat sat on the mat and the dog lay on the rug " * 12
+TOLERANCE = 1e-9  # float64: what is left are other orders of sums over some hundred updates
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Path:
+    columns = {"width": WIDTH, "height": HEIGHT}
+    np.savez(tmp_path / "prices.npz", **columns, price=PRICE)
+    np.savez(tmp_path / "kinds.npz", **columns, kind=KIND)
+    names = np.array(["dark", "light"])[np.arange(40) % 2]
+    np.savez(tmp_path / "marks.npz", x=PIXELS.astype(np.uint8), y=names)
+    (tmp_path / "book.txt").write_text(TEXT)
+    np.savez(tmp_path / "new.npz", height=NEW[:, 1], other=np.ones(3), width=NEW[:, 0])
+    return tmp_path
+
+
+def spec_of(files: Path, name: str, **fields: Any) -> RunSpec:
+    recipe, file = {
+        "price": ("table-linear", "prices.npz"),
+        "kind": ("table-mlp", "kinds.npz"),
+        "marks": ("images-mlp", "marks.npz"),
+        "text": ("text-gru", "book.txt"),
+    }[name]
+    small = {"model.num_hiddens": 8, "data.window": 5} if name == "text" else {}
+    given = {"precision": "float64", "batch_size": 8, "epochs": 3, "evaluate": ()}
+    return ls.recipes.get(recipe, **{"data.file": str(files / file), **given, **small, **fields})
+
+
+def given(name: str, files: Path) -> Any:
+    """The same new examples, as a person has them in Python."""
+    return {"price": NEW, "kind": NEW, "marks": PIXELS[:3].astype(np.uint8), "text": "the dog"}[
+        name
+    ]
+
+
+def test_numbers_are_in_the_targets_own_units(files: Path) -> None:
+    result = ls.train(spec_of(files, "price", **{"data.held_out": 0.0, "epochs": 30}))
+    x = np.stack([WIDTH, HEIGHT], axis=1)
+    scaled = (NEW - x.mean(axis=0)) / x.std(axis=0)
+    expected = scaled @ result.weights["w"] + result.weights["b"]
+    expected = expected[:, 0] * PRICE.std() + PRICE.mean()
+    for asked in (NEW, files / "new.npz", {"height": NEW[:, 1], "width": NEW[:, 0]}):
+        found = result.predict(asked)
+        np.testing.assert_allclose(found.values, expected, rtol=1e-12)
+    np.testing.assert_allclose(expected, 3 * NEW[:, 0] - 0.1 * NEW[:, 1] + 20, rtol=1e-3)
+
+
+def test_classes_have_names_and_the_probability_of_each(files: Path) -> None:
+    result = ls.train(spec_of(files, "kind", **{"epochs": 40, "data.held_out": 0.0}))
+    x = np.stack([WIDTH, HEIGHT], axis=1)
+    hidden = (NEW - x.mean(axis=0)) / x.std(axis=0)
+    w = result.weights
+    first, second = (sorted(n for n in w if n.startswith(kind)) for kind in ("w", "b"))
+    hidden = np.maximum(hidden @ w[first[0]] + w[second[0]], 0)
+    scores = np.exp(hidden @ w[first[1]] + w[second[1]])
+    found = result.predict(NEW)
+    expected = scores / scores.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(found.probabilities, expected, rtol=1e-12)
+    assert found.values.tolist() == ["tall", "flat", "tall"]
+
+
+@pytest.mark.parametrize("name", ["price", "kind", "marks", "text"])
+def test_every_framework_predicts_the_same_also_when_resumed(files: Path, name: str) -> None:
+    new = given(name, files)
+    whole = {f: ls.train(spec_of(files, name, framework=f)) for f in FRAMEWORKS}
+    expected = whole["numpy"].predict(new).outputs
+    assert np.ptp(expected) > 1e-3  # the model says something
+    for framework in FRAMEWORKS:
+        spec = spec_of(files, name, framework=framework, max_steps=5)
+        half = ls.train(spec, out=files / f"{name}-{framework}")
+        assert len(half.history) == 5
+        resumed = ls.resume(half.directory, spec=spec.with_fields({"max_steps": 0}))
+        assert len(resumed.history) == len(whole["numpy"].history) > 5
+        for result in (whole[framework], resumed):
+            found = result.predict(new).outputs
+            np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
+    moved = whole["torch"].predict(new, framework="jax").outputs
+    np.testing.assert_allclose(moved, expected, rtol=0, atol=TOLERANCE)
+
+
+def test_the_perplexity_of_a_held_out_text_is_the_runs_own_to_begin_with(files: Path) -> None:
+    """A model of equal probabilities for 28 symbols, and one that has learned."""
+    before = ls.train(spec_of(files, "text", lr=0.0, max_steps=1))
+    after = ls.train(spec_of(files, "text", epochs=20))
+    text = "the cat lay on the rug"
+    assert before.predict(text).perplexity == pytest.approx(28, rel=0.01)
+    found = after.predict(text)
+    assert found.perplexity is not None
+    assert found.perplexity < 14
+    assert found.columns()["symbol"] == list(text)
+    likely = found.probabilities
+    by_hand = [likely[i, found.classes.index(c)] for i, c in enumerate(text[1:])]
+    assert found.perplexity == pytest.approx(math.exp(-np.mean(np.log(by_hand))), rel=1e-12)
+
+
+def test_symbols_in_blocks_are_one_text(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = ls.train(spec_of(files, "text"))
+    whole = result.predict(TEXT[:40]).outputs
+    monkeypatch.setattr("lockstep.training.model_outputs.BLOCK", 7)
+    np.testing.assert_allclose(result.predict(TEXT[:40]).outputs, whole, atol=1e-14)
+
+
+def affine(ops: Any, w: Any, x: Any) -> Any:
+    return x @ w["w"]
+
+
+def own_task() -> Any:
+    x = DRAW.normal(size=(30, 2))
+    y = x @ np.array([[2.0], [-1.0]])
+    return ls.own(affine, x, y, weights={"w": np.zeros((2, 1))})
+
+
+@pytest.mark.parametrize("framework", FRAMEWORKS)
+def test_own_models_predict(framework: str) -> None:
+    mine = own_task()
+    run = mine.run(framework=framework, precision="float64", lr=0.1, epochs=20, batch_size=5)
+    result = ls.train(run, mine)
+    assert len(result.predict(NEW)) == 3
+    np.testing.assert_allclose(result.predict(NEW).outputs, NEW @ result.weights["w"], rtol=1e-12)
+    assert result.weights["w"][0, 0] > 1.5
+    with pytest.raises(InputError, match=r"takes examples of shape \(2,\)"):
+        result.predict(np.ones((3, 5)))
+
+
+def torch_module() -> tuple[str, Any]:
+    torch = pytest.importorskip("torch", reason="needs torch")
+    torch.manual_seed(2)
+    layers = torch.nn.Sequential(
+        torch.nn.Linear(2, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 3)
+    )
+    return "torch", layers
+
+
+def flax_module() -> tuple[str, Any]:
+    linen = pytest.importorskip("flax", reason="needs flax").linen
+    return "jax", linen.Sequential([linen.Dense(4), linen.tanh, linen.Dense(3)])
+
+
+@pytest.mark.parametrize("make", [torch_module, flax_module])
+def test_a_frameworks_own_module_predicts_in_evaluation_mode(make: Any) -> None:
+    framework, module = make()
+    x = DRAW.normal(size=(30, 2))
+    mine = ls.own(module, x, np.arange(30) % 3, loss="cross_entropy")
+    result: Result = ls.train(mine.run(framework=framework, epochs=2, batch_size=10), mine)
+    found = result.predict(NEW)
+    w = result.weights
+    if framework == "torch":
+        hidden = NEW @ w["0.weight"].T + w["0.bias"]  # no dropout
+        expected = hidden @ w["2.weight"].T + w["2.bias"]
+    else:
+        hidden = np.tanh(NEW @ w["layers_0/kernel"] + w["layers_0/bias"])
+        expected = hidden @ w["layers_2/kernel"] + w["layers_2/bias"]
+    np.testing.assert_allclose(found.outputs, expected, rtol=1e-5)  # float32
+    assert set(found.values.tolist()) <= {"0", "1", "2"}
+    with pytest.raises(InputError, match=f"a module of {framework}"):
+        result.predict(NEW, framework="numpy")
+
+
+def test_examples_that_do_not_fit_are_refused(files: Path) -> None:
+    price = ls.train(spec_of(files, "price", max_steps=1))
+    for wrong, problem in (
+        (NEW[:, :1], "has not the features"),
+        (NEW * np.nan, "row 0, column 'width' is no finite number"),
+        ({"width": NEW[:, 0]}, "has no column 'height'"),
+        (np.array([["a", "b"]]), "holds no numbers"),
+        (NEW[:0], "has no examples"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            price.predict(wrong)
+    marks = ls.train(spec_of(files, "marks", max_steps=1))
+    for wrong, problem in (
+        (np.zeros((2, 6, 6), np.uint8), r"has pictures of shape \(6, 6\)"),
+        (np.full((2, 6, 5), 200.0), "the model learned from bytes"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            marks.predict(wrong)
