@@ -30,6 +30,7 @@ from lockstep.data.own_table import first
 from lockstep.data.plans import WindowPlan
 from lockstep.data.source import Progress
 from lockstep.data.table_file import decoded
+from lockstep.errors import InputError
 from lockstep.spec import TextFile
 
 BLOCK = 2**21  # characters at a time
