@@ -23,6 +23,7 @@ FILES = (  # in the order of their commands in the help
     "sweep",
     "runs",
     "report",
+    "export",
     "generate",
     "predict",
     "convert",

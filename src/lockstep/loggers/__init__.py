@@ -1,8 +1,8 @@
-"""Loggers take a run's curves to the tools that people already look at, by those tools' own
-writers: while it goes on (`listeners=[ls.loggers.TensorBoard("logs")]`), or afterwards, with tables
-beside them (`lockstep export`).
+"""What goes out to other tools, by those tools' own writers: a run's curves while it goes on
+(`listeners=[ls.loggers.TensorBoard("logs")]`), and runs as tables and events afterwards (`lockstep
+export`).
 
-Nothing here computes anything or changes a run. The tools are imported when a run begins.
+Nothing here computes anything or changes a run. The tools are imported when they are written for.
 """
 
 from __future__ import annotations

@@ -110,7 +110,8 @@ class MLflow:
                 self._client.log_param(self._id, field, str(value)[:LONGEST])
             self._client.set_tag(self._id, "mlflow.note.content", _quoted(self._spec.to_toml()))
         if event.step and self._run is not None:
-            for before, at in replayed(self._run.history(), time.time(), event.step):
+            end = self._run.log.stat().st_mtime
+            for before, at in replayed(self._run.history(), end, event.step):
                 self._log(before, at)
 
     def _log(self, event: Event, at: float) -> None:

@@ -67,7 +67,8 @@ class TensorBoard:
             every = self._every or stride(event.num_steps)
             self._file = EventFile(self._place, self._spec, every)
             if event.step and self._run is not None:
-                self._file.write_history(self._run.history(), time.time(), event.step)
+                end = self._run.log.stat().st_mtime
+                self._file.write_history(self._run.history(), end, event.step)
         if self._file is not None:
             self._file.write(event, time.time())
 
@@ -130,6 +131,23 @@ class EventFile:
 
     def _add(self, at: float, **fields: Any) -> None:
         self._writer.write(self._pb.Event(wall_time=at, **fields).SerializeToString())
+
+
+def write_events(run: RunDirectory, history: History, folder: Path) -> Path:
+    """Write what a run has come to so far into a new event file in `folder`."""
+    end = run.log.stat().st_mtime if run.log.exists() else time.time()
+    file = EventFile(folder, run.spec, stride(len(history)))
+    file.write(ProgramCompiled(history.compile_seconds, history.notes), end - history.seconds)
+    file.write_history(history, end)
+    for text in history.remarks:
+        file.write(RemarkMade(len(history), text), end)
+    file.close()
+    return file.path
+
+
+def event_files(folder: Path) -> list[Path]:
+    """TensorBoard's files in a folder."""
+    return sorted(folder.glob("*tfevents*"))
 
 
 def require_folder(field: str, place: Path) -> None:

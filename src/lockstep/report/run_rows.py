@@ -15,12 +15,16 @@ from lockstep.training.directory import RunDirectory
 UNTOLD = ("name",)  # the runs' own names are in the first column
 
 
-def read_runs(directories: Sequence[RunDirectory]) -> list[LoggedRun]:
+def named_runs(directories: Sequence[RunDirectory]) -> dict[str, RunDirectory]:
     """Each run once, under the name of its folder, or its path where two have the same name."""
     found = {directory.path.resolve(): directory for directory in directories}
     names = [path.name for path in found]
-    labels = [p.name if names.count(p.name) == 1 else str(p) for p in found]
-    return [read_run(run, label) for run, label in zip(found.values(), labels, strict=True)]
+    return {p.name if names.count(p.name) == 1 else str(p): run for p, run in found.items()}
+
+
+def read_runs(directories: Sequence[RunDirectory]) -> list[LoggedRun]:
+    """Each run once, with its history."""
+    return [read_run(run, label) for label, run in named_runs(directories).items()]
 
 
 def differences(specs: Sequence[RunSpec]) -> dict[str, list[Any]]:

@@ -1,4 +1,5 @@
-"""Tables that leave Lockstep: named columns as plain values, as a CSV file, as pandas' DataFrame.
+"""Tables that leave Lockstep: named columns as plain values, as a CSV or Parquet file, as pandas'
+DataFrame.
 
 Values leave exactly as they are: a number in a CSV file reads back to the same bits.
 """
@@ -40,6 +41,22 @@ def to_csv(columns: Columns, path: str | Path) -> Path:
     writer.writerow(lists)
     writer.writerows(zip(*lists.values(), strict=True))
     return write_whole(Path(path), text.getvalue().encode())
+
+
+def to_parquet(columns: Columns, path: str | Path, about: Mapping[str, str]) -> Path:
+    """Write a Parquet file; what is None is null. `about` is kept as the file's own metadata."""
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError:
+        raise MissingError(
+            "pyarrow, which writes Parquet, is not installed",
+            "Install it with: pip install 'lockstep-train[parquet]'",
+        ) from None
+    table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+    content = pyarrow.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata(dict(about)), content)
+    return write_whole(Path(path), content.getvalue().to_pybytes())
 
 
 def to_frame(columns: Columns, index: str) -> DataFrame:

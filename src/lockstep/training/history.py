@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -36,9 +36,12 @@ TIMES = ("seconds",)
 TABLE = ("loss", "grad_norm", "lr", "epoch", "seconds")  # of the steps, as tools read it
 
 
-class Epochs(list[EpochCompleted]):
-    """The epochs that ended, in order; as a table, a row for each with all its metrics. `step`
-    counts the updates before its end, `seconds` those spent in steps until then.
+Measured = TypeVar("Measured", EpochCompleted, StepsEvaluated)
+
+
+class Epochs(list[Measured]):
+    """The epochs that ended, or the evaluations between, in order; as a table, a row for each with
+    all its metrics. `step` counts the updates before it, `seconds` those spent in steps until then.
 
     >>> epochs = Epochs([EpochCompleted(0, 10, {"train_loss": 0.5}, 1.5)])
     >>> epochs.to_dict()
@@ -86,8 +89,8 @@ class History:
         self.steps_per_epoch = 0
         self.facts: dict[str, Any] = {}  # of the data, as the run found it
         self._calls: tuple[np.ndarray, np.ndarray] | None = None
-        self.epochs = Epochs()
-        self.evaluations: list[StepsEvaluated] = []  # those between the ends of epochs
+        self.epochs: Epochs[EpochCompleted] = Epochs()
+        self.evaluations: Epochs[StepsEvaluated] = Epochs()  # those between the ends of epochs
         self.compile_seconds = 0.0
         self.notes: list[str] = []
         self.remarks: list[str] = []
