@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from lockstep.d2l import options
 from lockstep.data import Examples, fashion_mnist
 
+# changes the NumPy arrays of a batch, one for each array that is passed over
+Finish = Callable[..., tuple[Any, ...]]
+
 LABELS = (
     "t-shirt", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag",
     "ankle boot",
@@ -34,7 +37,7 @@ class Batches:
         batch_size: int,
         order: Callable[[int], Any] | None,
         take: Callable[[Any, Any], Any] = lambda array, rows: array[rows],
-        finish: Callable[..., tuple[Any, ...]] = lambda *arrays: arrays,
+        finish: Finish = lambda *arrays: arrays,
         most: int | None = None,
     ) -> None:
         self.arrays, self.batch_size, self._order = arrays, batch_size, order
@@ -59,6 +62,28 @@ class Batches:
 def fashion_mnist_examples() -> tuple[Examples, Examples]:
     """The training and the test images: bytes (N, 28, 28), and labels (N,)."""
     return fashion_mnist.load()
+
+
+def resized(images: NDArray[Any], size: int | tuple[int, int]) -> NDArray[np.float32]:
+    """Images (N, height, width) of another size. Each new pixel is a mean of those around its
+    place, with weights that fall linearly to 0 at the distance of the larger pixel.
+
+    >>> resized(np.array([[[0, 4], [8, 12]]], np.float32), 1).tolist()
+    [[[6.0]]]
+    """
+    height, width = (size, size) if isinstance(size, int) else size
+    rows, columns = _weights(images.shape[1], height), _weights(images.shape[2], width)
+    made: NDArray[np.float32] = rows @ images @ columns.T
+    return made
+
+
+def _weights(old: int, new: int) -> NDArray[np.float32]:
+    """The share of each old pixel in each new one, (new, old)."""
+    scale = old / new
+    distance = (np.arange(new)[:, None] + 0.5) * scale - (np.arange(old) + 0.5)
+    weights = np.maximum(0.0, 1 - np.abs(distance) / max(scale, 1.0))
+    found: NDArray[np.float32] = (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+    return found
 
 
 def get_fashion_mnist_labels(labels: Iterable[Any]) -> list[str]:

@@ -5,6 +5,7 @@ A framework gives functions that train one epoch or evaluate; nothing here knows
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -39,6 +40,28 @@ def train_text(
     print(f"perplexity {perplexity:.1f}, {speed:.1f} tokens/sec on {device}")
     for prefix in PREFIXES:
         print(predict(prefix))
+
+
+def text_epoch(
+    train_iter: Iterable[Any],
+    use_random_iter: bool,
+    begin: Callable[[int], Any],
+    step: Callable[[Any, Any, Any], tuple[Any, Any]],
+) -> tuple[float, float]:
+    """One epoch over windows of text; perplexity, and tokens per second.
+
+    `begin(batch_size)` gives the first state. `step(X, Y, state)` updates, and gives the next state
+    (no gradient passes it) and the mean loss.
+    """
+    state: Any = None
+    timer, metric = Timer(), Accumulator(2)
+    for X, Y in train_iter:
+        if state is None or use_random_iter:
+            state = begin(X.shape[0])
+        state, value = step(X, Y, state)
+        count = X.shape[0] * X.shape[1]
+        metric.add(float(value) * count, count)
+    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
 
 
 def train_classifier(

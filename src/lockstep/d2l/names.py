@@ -5,6 +5,7 @@ A framework's package finds its names here, so that a name is imported when it i
 
 from __future__ import annotations
 
+import functools
 import importlib
 import importlib.util
 from collections.abc import Iterator
@@ -25,21 +26,26 @@ SHARED = {
     ),
     "downloads": ("DATA_HUB", "DATA_URL", "download", "download_extract"),
     "batches": ("get_dataloader_workers", "get_fashion_mnist_labels"),
+    "classifying": ("accuracy",),
     "loops": ("show_trace_2d", "train_2d"),
 }  # fmt: skip
-# files of each framework's package; "tensors" has aliases too, which it lists itself
-OWN = {
-    "devices": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
+# files of this room too, written over the few primitives that each framework's package has
+OVER = {
     "loading": (
         "SeqDataLoader", "get_data_ch11", "load_array", "load_data_fashion_mnist",
         "load_data_time_machine", "seq_data_iter_random", "seq_data_iter_sequential",
         "synthetic_data",
     ),
-    "regression": ("linreg", "sgd", "squared_loss", "train_ch11", "train_concise_ch11"),
-    "classification": (
-        "TrainCallback", "accuracy", "evaluate_accuracy", "evaluate_accuracy_gpu", "evaluate_loss",
-        "predict_ch3", "train_ch3", "train_ch6", "train_epoch_ch3",
+    "classifying": (
+        "evaluate_accuracy", "evaluate_accuracy_gpu", "evaluate_loss", "predict_ch3", "train_ch3",
+        "train_epoch_ch3",
     ),
+}  # fmt: skip
+# files of each framework's package; "tensors" has aliases too, which it lists itself
+OWN = {
+    "devices": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
+    "regression": ("linreg", "sgd", "squared_loss", "train_ch11", "train_concise_ch11"),
+    "classification": ("TrainCallback", "train_ch6"),
     "recurrent": (
         "RNNModel", "RNNModelScratch", "grad_clipping", "predict_ch8", "train_ch8",
         "train_epoch_ch8",
@@ -57,6 +63,9 @@ def find(package: str, name: str) -> Any:
     for file, names in SHARED.items():
         if name in names:
             return getattr(importlib.import_module(f"lockstep.d2l.{file}"), name)
+    for file, names in OVER.items():
+        if name in names and hasattr(bound := _over(package, file), name):
+            return getattr(bound, name)
     for file, names in OWN.items():
         if name in names and (module := _module(f"{package}.{file}")):
             return getattr(module, name)
@@ -75,10 +84,19 @@ def known(package: str) -> list[str]:
 def _known(package: str) -> Iterator[str]:
     for names in SHARED.values():
         yield from names
+    for file, names in OVER.items():
+        yield from (name for name in names if hasattr(_over(package, file), name))
     for file, names in OWN.items():
         module = _module(f"{package}.{file}")
         yield from (name for name in names if module is not None and hasattr(module, name))
     yield from importlib.import_module(f"{package}.{ALIASES}").__all__
+
+
+@functools.cache
+def _over(package: str, file: str) -> Any:
+    """The names of a shared file for a framework, as attributes."""
+    primitives = importlib.import_module(f"{package}.primitives").PRIMITIVES
+    return importlib.import_module(f"lockstep.d2l.{file}").over(primitives)
 
 
 def _module(path: str) -> ModuleType | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,8 +9,7 @@ import mindspore as ms
 import numpy as np
 from mindspore import nn, ops
 
-from lockstep.d2l.loops import train_text
-from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
 
 
@@ -98,17 +96,14 @@ def train_epoch_ch8(
 ) -> tuple[float, float]:  # fmt: skip
     """One epoch, gradients clipped at norm 1; perplexity, and tokens per second. `gradients` is
     what `_gradients` gives, if it was compiled before."""
-    gradients = gradients or _gradients(net, loss)
-    state: Any = None
-    timer, metric = Timer(), Accumulator(2)
-    for X, Y in train_iter:
-        if state is None or use_random_iter:
-            state = net.begin_state(batch_size=X.shape[0])
-        y = Y.T.reshape((-1,))
-        (value, state), grads = gradients(X, y, state)
+    update = gradients or _gradients(net, loss)
+
+    def step(X: Any, Y: Any, state: Any) -> tuple[Any, Any]:
+        (value, state), grads = update(X, Y.T.reshape((-1,)), state)
         updater(grad_clipping(grads, 1))
-        metric.add(float(value) * y.size, y.size)
-    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+        return state, value
+
+    return text_epoch(train_iter, use_random_iter, net.begin_state, step)
 
 
 def train_ch8(

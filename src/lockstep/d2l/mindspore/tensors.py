@@ -8,6 +8,17 @@ import mindspore as ms
 import numpy as np
 from mindspore import ops
 
+from lockstep.d2l.methods import (
+    argmax,
+    astype,
+    numpy,
+    reduce_mean,
+    reduce_sum,
+    reshape,
+    size,
+    transpose,
+)
+
 arange, linspace, eye, meshgrid = ops.arange, ops.linspace, ops.eye, ops.meshgrid
 ones_like, zeros_like, sin, cos, tanh = ops.ones_like, ops.zeros_like, ops.sin, ops.cos, ops.tanh
 exp, log, abs, sigmoid, matmul = ops.exp, ops.log, ops.abs, ops.sigmoid, ops.matmul
@@ -35,38 +46,6 @@ def randn(*shape: Any) -> Any:
 
 def normal(mean: float = 0.0, std: float = 1.0, size: Any = ()) -> Any:
     return ms.Tensor(np.random.normal(mean, std, size).astype(np.float32))
-
-
-def numpy(x: Any) -> Any:
-    return x.asnumpy()
-
-
-def size(x: Any) -> int:
-    return int(x.size)
-
-
-def reshape(x: Any, *shape: Any) -> Any:
-    return x.reshape(*shape)
-
-
-def reduce_sum(x: Any, *args: Any, **options: Any) -> Any:
-    return x.sum(*args, **options)
-
-
-def reduce_mean(x: Any, *args: Any, **options: Any) -> Any:
-    return x.mean(*args, **options)
-
-
-def argmax(x: Any, *args: Any, **options: Any) -> Any:
-    return x.argmax(*args, **options)
-
-
-def astype(x: Any, dtype: Any) -> Any:
-    return x.astype(dtype)
-
-
-def transpose(x: Any) -> Any:
-    return x.T
 
 
 __all__ = [

@@ -9,8 +9,7 @@ from typing import Any
 from mxnet import autograd, gluon, init, np, npx
 from mxnet.gluon import nn
 
-from lockstep.d2l.loops import train_text
-from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.mxnet.regression import sgd
 from lockstep.d2l.text import Vocab, continued
 
@@ -76,13 +75,11 @@ def train_epoch_ch8(
     device: Any, use_random_iter: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
-    state: Any = None
-    timer, metric = Timer(), Accumulator(2)
-    for X, Y in train_iter:
-        if state is None or use_random_iter:
-            state = net.begin_state(batch_size=X.shape[0], ctx=device)
-        else:  # what came before is taken as given
-            state = [part.detach() for part in state]
+
+    def begin(batch_size: int) -> Any:
+        return net.begin_state(batch_size=batch_size, ctx=device)
+
+    def step(X: Any, Y: Any, state: Any) -> tuple[Any, Any]:
         y = Y.T.reshape(-1).as_in_ctx(device)
         with autograd.record():
             y_hat, state = net(X.as_in_ctx(device), state)
@@ -90,8 +87,9 @@ def train_epoch_ch8(
         value.backward()
         grad_clipping(net, 1)
         updater(batch_size=1)  # the loss is a mean already
-        metric.add(value * y.size, y.size)
-    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+        return [part.detach() for part in state], value
+
+    return text_epoch(train_iter, use_random_iter, begin, step)
 
 
 def train_ch8(

@@ -8,8 +8,11 @@ from typing import Any
 from mxnet import autograd, gluon, init, np
 from mxnet.gluon import nn
 
+from lockstep.d2l import classifying
 from lockstep.d2l.loops import train_regression
-from lockstep.d2l.mxnet.classification import evaluate_loss
+from lockstep.d2l.mxnet.primitives import PRIMITIVES
+
+_evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
 
 
 def linreg(X: Any, w: Any, b: Any) -> Any:
@@ -46,7 +49,7 @@ def train_ch11(
         trainer_fn([w, b], states, hyperparams)
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, squared_loss)
+        return _evaluate_loss(net, data_iter, squared_loss)
 
     return train_regression(step, evaluate, data_iter, num_epochs, len(data_iter))
 
@@ -68,6 +71,6 @@ def train_concise_ch11(
         trainer.step(x.shape[0])
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, loss)
+        return _evaluate_loss(net, data_iter, loss)
 
     train_regression(step, evaluate, data_iter, num_epochs, len(data_iter))

@@ -6,6 +6,17 @@ from typing import Any
 
 from mxnet import np, npx
 
+from lockstep.d2l.methods import (
+    argmax,
+    astype,
+    numpy,
+    reduce_mean,
+    reduce_sum,
+    reshape,
+    size,
+    transpose,
+)
+
 ones, ones_like, zeros, zeros_like = np.ones, np.ones_like, np.zeros, np.zeros_like
 tensor, arange, linspace, eye, meshgrid = np.array, np.arange, np.linspace, np.eye, np.meshgrid
 sin, sinh, cos, cosh, tanh = np.sin, np.sinh, np.cos, np.cosh, np.tanh
@@ -16,40 +27,8 @@ sigmoid, batch_matmul = npx.sigmoid, npx.batch_dot
 int32, float32 = np.int32, np.float32
 
 
-def numpy(x: Any) -> Any:
-    return x.asnumpy()
-
-
-def size(x: Any) -> int:
-    return int(x.size)
-
-
-def reshape(x: Any, *shape: Any) -> Any:
-    return x.reshape(*shape)
-
-
 def to(x: Any, device: Any) -> Any:
     return x.as_in_context(device)
-
-
-def reduce_sum(x: Any, *args: Any, **options: Any) -> Any:
-    return x.sum(*args, **options)
-
-
-def reduce_mean(x: Any, *args: Any, **options: Any) -> Any:
-    return x.mean(*args, **options)
-
-
-def argmax(x: Any, *args: Any, **options: Any) -> Any:
-    return x.argmax(*args, **options)
-
-
-def astype(x: Any, dtype: Any) -> Any:
-    return x.astype(dtype)
-
-
-def transpose(x: Any) -> Any:
-    return x.T
 
 
 __all__ = [

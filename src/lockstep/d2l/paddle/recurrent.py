@@ -10,8 +10,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-from lockstep.d2l.loops import train_text
-from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.paddle.regression import sgd
 from lockstep.d2l.text import Vocab, continued
 
@@ -89,29 +88,29 @@ def train_epoch_ch8(
     use_random_iter: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
-    state: Any = None
-    timer, metric = Timer(), Accumulator(2)
-    for X, Y in train_iter:
-        if state is None or use_random_iter:
-            state = net.begin_state(batch_size=X.shape[0])
-        elif isinstance(state, tuple | list):  # what came before is taken as given
-            state = tuple(part.detach() for part in state)
-        else:
-            state = state.detach()
-        y = Y.t().reshape([-1])
+
+    def begin(batch_size: int) -> Any:
+        return net.begin_state(batch_size=batch_size)
+
+    def step(X: Any, Y: Any, state: Any) -> tuple[Any, Any]:
         y_hat, state = net(X, state)
-        value = loss(y_hat, y).mean()
-        if isinstance(updater, paddle.optimizer.Optimizer):
+        value = loss(y_hat, Y.t().reshape([-1])).mean()
+        is_optimizer = isinstance(updater, paddle.optimizer.Optimizer)
+        if is_optimizer:
             updater.clear_grad()
-            value.backward()
-            grad_clipping(net, 1)
+        value.backward()
+        grad_clipping(net, 1)
+        if is_optimizer:
             updater.step()
         else:
-            value.backward()
-            grad_clipping(net, 1)
             updater(batch_size=1)  # the loss is a mean already
-        metric.add(float(value) * y.shape[0], y.shape[0])
-    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+        return _detached(state), value.detach()
+
+    return text_epoch(train_iter, use_random_iter, begin, step)
+
+
+def _detached(state: Any) -> Any:
+    return tuple(s.detach() for s in state) if isinstance(state, tuple | list) else state.detach()
 
 
 def train_ch8(

@@ -6,6 +6,8 @@ from typing import Any
 
 import paddle
 
+from lockstep.d2l.methods import argmax, astype, reduce_mean, reduce_sum, reshape
+
 ones, ones_like, zeros, zeros_like = paddle.ones, paddle.ones_like, paddle.zeros, paddle.zeros_like
 tensor, arange, linspace, eye = paddle.to_tensor, paddle.arange, paddle.linspace, paddle.eye
 meshgrid, sin, sinh, cos, cosh = paddle.meshgrid, paddle.sin, paddle.sinh, paddle.cos, paddle.cosh
@@ -24,28 +26,8 @@ def size(x: Any) -> int:
     return int(x.numel())
 
 
-def reshape(x: Any, *shape: Any) -> Any:
-    return x.reshape(*shape)
-
-
 def to(x: Any, device: Any) -> Any:
-    return paddle.to_tensor(x, place=device)
-
-
-def reduce_sum(x: Any, *args: Any, **options: Any) -> Any:
-    return x.sum(*args, **options)
-
-
-def reduce_mean(x: Any, *args: Any, **options: Any) -> Any:
-    return x.mean(*args, **options)
-
-
-def argmax(x: Any, *args: Any, **options: Any) -> Any:
-    return x.argmax(*args, **options)
-
-
-def astype(x: Any, dtype: Any) -> Any:
-    return x.astype(dtype)
+    return x.to(device)
 
 
 def transpose(x: Any) -> Any:

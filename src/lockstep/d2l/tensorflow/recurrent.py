@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from lockstep.d2l.loops import train_text
-from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
 
 
@@ -26,6 +24,8 @@ class RNNModelScratch:
 
     def __call__(self, X: Any, state: Any) -> Any:
         inputs = tf.one_hot(tf.transpose(X), self.vocab_size, dtype=tf.float32)
+        if not tf.executing_eagerly():  # while it is compiled: cells loop over the time steps
+            inputs = tf.unstack(inputs)
         return self.forward_fn(inputs, state, self.trainable_variables)
 
     def begin_state(self, batch_size: int, *args: Any, **kwargs: Any) -> Any:
@@ -70,24 +70,32 @@ def grad_clipping(grads: Sequence[Any], theta: float) -> list[Any]:
 
 def train_epoch_ch8(
     net: Any, train_iter: Iterable[Any], loss: Callable[..., Any], updater: Any,
-    use_random_iter: bool,
+    use_random_iter: bool, update: Callable[..., Any] | None = None,
 ) -> tuple[float, float]:  # fmt: skip
-    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
-    state: Any = None
-    timer, metric = Timer(), Accumulator(2)
-    for X, Y in train_iter:
-        if state is None or use_random_iter:
-            state = net.begin_state(batch_size=X.shape[0], dtype=tf.float32)
+    """One epoch, gradients clipped at norm 1; perplexity, and tokens per second. `update` is what
+    `_compiled` gives, if that was done before."""
+
+    def begin(batch_size: int) -> Any:
+        return net.begin_state(batch_size=batch_size, dtype=tf.float32)
+
+    return text_epoch(train_iter, use_random_iter, begin, update or _compiled(net, loss, updater))
+
+
+def _compiled(net: Any, loss: Callable[..., Any], updater: Any) -> Callable[..., tuple[Any, Any]]:
+    """A function of inputs, labels and state that updates, and gives the next state and the loss.
+    Operation by operation it would take ten times as long."""
+
+    @tf.function(autograph=False, reduce_retracing=True)
+    def step(X: Any, Y: Any, state: Any) -> tuple[Any, Any]:
         with tf.GradientTape() as tape:
             y_hat, state = net(X, state)
-            y = tf.reshape(tf.transpose(Y), [-1])
-            value = loss(y, y_hat)
+            value = loss(tf.reshape(tf.transpose(Y), [-1]), y_hat)
         params = net.trainable_variables
         grads = grad_clipping(tape.gradient(value, params), 1)
         updater.apply_gradients(zip(grads, params, strict=True))
-        count = int(tf.size(y))
-        metric.add(float(value) * count, count)
-    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+        return state, value
+
+    return step
 
 
 def train_ch8(
@@ -98,8 +106,9 @@ def train_ch8(
     with strategy.scope():
         loss = tf.keras.losses.SparseCategoricalCrossentropy(from_logits=True)
         updater = tf.keras.optimizers.SGD(lr)
+    update = _compiled(net, loss, updater)
     train_text(
-        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter),
+        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter, update),
         lambda prefix: predict_ch8(prefix, 50, net, vocab),
         num_epochs,
         strategy.extended.worker_devices[0],

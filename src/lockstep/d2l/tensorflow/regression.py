@@ -7,8 +7,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from lockstep.d2l import classifying
 from lockstep.d2l.loops import train_regression
-from lockstep.d2l.tensorflow.classification import evaluate_loss
+from lockstep.d2l.tensorflow.primitives import PRIMITIVES
+
+_evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
 
 
 def linreg(X: Any, w: Any, b: Any) -> Any:
@@ -47,7 +50,7 @@ def train_ch11(
         trainer_fn([w, b], tape.gradient(value, [w, b]), states, hyperparams)
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, squared_loss)
+        return _evaluate_loss(net, data_iter, squared_loss)
 
     return train_regression(step, evaluate, data_iter, num_epochs, _count(data_iter))
 
@@ -68,6 +71,6 @@ def train_concise_ch11(
         optimizer.apply_gradients(zip(tape.gradient(value, params), params, strict=True))
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, loss) / 2
+        return _evaluate_loss(net, data_iter, loss) / 2
 
     train_regression(step, evaluate, data_iter, num_epochs, _count(data_iter))

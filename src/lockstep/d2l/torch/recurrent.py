@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -10,8 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from lockstep.d2l.loops import train_text
-from lockstep.d2l.measuring import Accumulator, Timer
+from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
 from lockstep.d2l.torch.devices import try_gpu
 from lockstep.d2l.torch.regression import sgd
@@ -91,27 +89,26 @@ def train_epoch_ch8(
     use_random_iter: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """One epoch, gradients clipped at norm 1; perplexity, and tokens per second."""
-    state: Any = None
-    timer, metric = Timer(), Accumulator(2)
-    for X, Y in train_iter:
-        if state is None or use_random_iter:
-            state = net.begin_state(batch_size=X.shape[0], device=device)
-        else:  # what came before is taken as given
-            state = _detached(state)
+
+    def begin(batch_size: int) -> Any:
+        return net.begin_state(batch_size=batch_size, device=device)
+
+    def step(X: Tensor, Y: Tensor, state: Any) -> tuple[Any, Tensor]:
         y = Y.T.reshape(-1).to(device)
         y_hat, state = net(X.to(device), state)
         value = loss(y_hat, y.long()).mean()
-        if isinstance(updater, torch.optim.Optimizer):
+        is_optimizer = isinstance(updater, torch.optim.Optimizer)
+        if is_optimizer:
             updater.zero_grad()
-            value.backward()
-            grad_clipping(net, 1)
+        value.backward()
+        grad_clipping(net, 1)
+        if is_optimizer:
             updater.step()
         else:
-            value.backward()
-            grad_clipping(net, 1)
             updater(batch_size=1)  # the loss is a mean already
-        metric.add(value.detach() * y.numel(), y.numel())
-    return math.exp(metric[0] / metric[1]), metric[1] / timer.stop()
+        return _detached(state), value.detach()
+
+    return text_epoch(train_iter, use_random_iter, begin, step)
 
 
 def _detached(state: Any) -> Any:

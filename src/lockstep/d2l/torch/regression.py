@@ -8,8 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from lockstep.d2l import classifying
 from lockstep.d2l.loops import train_regression
-from lockstep.d2l.torch.classification import evaluate_loss
+from lockstep.d2l.torch.primitives import PRIMITIVES
+
+_evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
 
 
 def linreg(X: Tensor, w: Tensor, b: Tensor) -> Tensor:
@@ -46,7 +49,7 @@ def train_ch11(
         trainer_fn([w, b], states, hyperparams)
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, squared_loss)
+        return _evaluate_loss(net, data_iter, squared_loss)
 
     return train_regression(step, evaluate, data_iter, num_epochs, len(data_iter))
 
@@ -67,6 +70,6 @@ def train_concise_ch11(
         optimizer.step()
 
     def evaluate() -> float:
-        return evaluate_loss(net, data_iter, loss) / 2
+        return _evaluate_loss(net, data_iter, loss) / 2
 
     train_regression(step, evaluate, data_iter, num_epochs, len(data_iter))

@@ -9,12 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from lockstep.d2l import options
-from lockstep.d2l.loops import epochs
-from lockstep.d2l.measuring import Accumulator, Timer
-from lockstep.d2l.plotting import Animator
-from lockstep.d2l.torch.classification import accuracy, evaluate_accuracy_gpu
+from lockstep.d2l.classifying import accuracy, over
+from lockstep.d2l.loops import train_images
 from lockstep.d2l.torch.devices import try_all_gpus
+from lockstep.d2l.torch.primitives import PRIMITIVES
 
 
 def split_batch(X: Tensor, y: Tensor, devices: Sequence[torch.device]) -> tuple[Any, Any]:
@@ -62,7 +60,7 @@ def evaluate_accuracy_gpus(
     net: nn.Module, data_iter: Any, split_f: Callable[..., Any] = split_batch
 ) -> float:
     """The share of hits; the net divides each batch among its devices itself."""
-    return evaluate_accuracy_gpu(net, data_iter)
+    return over(PRIMITIVES).evaluate_accuracy_gpu(net, data_iter)
 
 
 def train_batch_ch13(
@@ -86,27 +84,11 @@ def train_ch13(
     num_epochs: int, devices: Sequence[torch.device] | None = None,
 ) -> None:  # fmt: skip
     """Train a net on several devices, its batches divided among them."""
-    devices = devices or try_all_gpus()
-    num_epochs = epochs(num_epochs, options.current().image_epochs)
-    net = nn.DataParallel(net, device_ids=list(devices)).to(devices[0])
-    legend = ["train loss", "train acc", "test acc"]
-    animator = Animator("epoch", xlim=[1, num_epochs], ylim=[0, 1], legend=legend)
-    timer, count, seen = Timer(), len(train_iter), 0.0
-    timer.times.clear()
-    metric, test_acc = Accumulator(3), float("nan")
-    for epoch in range(num_epochs):
-        metric.reset()
-        for place, (X, y) in enumerate(train_iter, 1):
-            timer.start()
-            metric.add(*train_batch_ch13(net, X, y, loss, trainer, devices), y.shape[0])
-            timer.stop()
-            if place % max(1, count // 5) == 0 or place == count:
-                means = metric[0] / metric[2], metric[1] / metric[2]
-                animator.add(epoch + place / count, (*means, None))
-        seen += metric[2]
-        test_acc = evaluate_accuracy_gpus(net, test_iter)
-        animator.add(epoch + 1, (None, None, test_acc))
-    print(
-        f"loss {metric[0] / metric[2]:.3f}, train acc {metric[1] / metric[2]:.3f}, "
-        f"test acc {test_acc:.3f}\n{seen / timer.sum():.1f} examples/sec on {devices}"
-    )
+    places = devices or try_all_gpus()
+    net = nn.DataParallel(net, device_ids=list(places)).to(places[0])
+
+    def step(X: Any, y: Tensor) -> tuple[float, float, int]:
+        return *train_batch_ch13(net, X, y, loss, trainer, places), y.shape[0]
+
+    evaluate = lambda: evaluate_accuracy_gpus(net, test_iter)  # noqa: E731
+    train_images(step, train_iter, evaluate, num_epochs, places)
