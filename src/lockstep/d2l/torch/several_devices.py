@@ -85,7 +85,9 @@ def train_ch13(
 ) -> None:  # fmt: skip
     """Train a net on several devices, its batches divided among them."""
     places = devices or try_all_gpus()
-    net = nn.DataParallel(net, device_ids=list(places)).to(places[0])
+    if len(places) > 1:  # PyTorch's DataParallel refuses the processor
+        net = nn.DataParallel(net, device_ids=list(places))
+    net.to(places[0])
 
     def step(X: Any, y: Tensor) -> tuple[float, float, int]:
         return *train_batch_ch13(net, X, y, loss, trainer, places), y.shape[0]
