@@ -230,7 +230,7 @@ class History:
     def _epochs_of_steps(self) -> np.ndarray:
         ends = [start for start, _ in self._epoch_starts[1:]] + [len(self)]
         found = np.full(len(self), np.nan)
-        for (start, epoch), end in zip(self._epoch_starts, ends, strict=True):
+        for (start, epoch), end in zip(self._epoch_starts, ends, strict=False):  # none if empty
             found[start:end] = epoch
         found[np.isnan(self[:, "loss"])] = np.nan
         return found
