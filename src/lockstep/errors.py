@@ -14,6 +14,10 @@ class LockstepError(Exception):
 
     exit_code = 2
 
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows of it: the message, which says what to do, and no traceback."""
+        return [f"{type(self).__name__}: {self}"]
+
 
 class InputError(LockstepError, ValueError):
     """A value that cannot be used: which field, which value, why, and what to do instead.

@@ -1,4 +1,5 @@
-"""How results show themselves: `result.plot()`, `comparison.show()`.
+"""How results show themselves (`result.plot()`, `comparison.show()`), how far a run is, and whether
+a person looks on: in a terminal or in a notebook.
 
 The drawing is in report/, a room to the right of those whose objects are shown. The package itself
 connects the two (`lockstep/__init__.py`), so that no room imports from its right. Nothing here
@@ -7,10 +8,32 @@ draws.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from matplotlib.figure import Figure
 
 Presenter = Callable[..., Any]
+
+
+class Picture(Protocol):
+    """What `plot()` gives: it was shown where a person looks on, and can be kept."""
+
+    @property
+    def figure(self) -> Figure:
+        """The same as a figure of matplotlib, to change it."""
+        ...
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as PNG or SVG, by the suffix of the name."""
+        ...
+
 
 _find: list[Callable[[str], Presenter]] = []
 
@@ -23,3 +46,42 @@ def connect(find: Callable[[str], Presenter]) -> None:
 def present(name: str, *arguments: Any) -> Any:
     """Call the presenter of that name: a function of report/presenters.py."""
     return _find[0](name)(*arguments)
+
+
+@contextmanager
+def following(name: str, progress: bool | None, *arguments: Any) -> Iterator[Any]:
+    """While inside, what the presenter `name` follows some work with; None where nobody looks on.
+
+    `progress` False shows nothing, True shows it in any case.
+    """
+    if progress is False or (progress is None and not is_watched()):
+        yield None
+        return
+    with present(name, *arguments) as follower:
+        yield follower
+
+
+# --- where a person looks on ----------------------------------------------------------------------
+
+
+def is_watched() -> bool:
+    """Whether a person sees what this process shows: in a notebook, or in a terminal. What goes to
+    a file or another program is not watched."""
+    return in_kernel() or (sys.stderr is not None and is_live(sys.stderr))
+
+
+def is_live(file: TextIO) -> bool:
+    """Whether lines there can be redrawn: a terminal, and not a dumb one."""
+    return file.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def in_kernel() -> bool:
+    """Whether this code runs in a Jupyter kernel, whose outputs someone shows."""
+    shell = ipython()
+    return shell is not None and hasattr(shell, "kernel")
+
+
+def ipython() -> Any:
+    """The running IPython shell, None where there is none; it is not imported for that."""
+    module = sys.modules.get("IPython")
+    return module.get_ipython() if module is not None else None

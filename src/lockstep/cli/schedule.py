@@ -6,18 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 import textwrap
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lockstep.checks import whole
 from lockstep.cli.output import add_figure_option, check_figure
 from lockstep.errors import InputError
 from lockstep.schedules import KINDS, Schedule, format_schedule, parse_schedule, schedule_to_dict
 
-if TYPE_CHECKING:
-    from lockstep.report.charts import Panel
-
 MAX_ROWS = 30  # of a table
-MAX_POINTS = 400  # of a curve: more than a terminal or a figure can show
 
 
 def register(subparsers: Any) -> None:
@@ -76,7 +72,9 @@ def _readable(text: str) -> Schedule:
 def _num_steps(schedules: list[Schedule], asked: int | None) -> int:
     """The length asked for, or enough to see one step after the last mark of every schedule."""
     if asked is None:
-        return max(schedule.marks[-1] for schedule in schedules) + 2
+        from lockstep.report.schedule_charts import natural_length
+
+        return natural_length(schedules)
     return whole("--steps", asked)
 
 
@@ -94,21 +92,16 @@ def _asked_steps(text: str | None) -> list[int]:
 
 def _table_steps(schedules: list[Schedule], num_steps: int) -> list[int]:
     """The first steps, those around every mark, the last, and some between them."""
+    from lockstep.report.schedule_charts import spread
+
     if num_steps <= MAX_ROWS // 2:
         return list(range(num_steps))
     marks = sorted({mark for schedule in schedules for mark in schedule.marks})
     around = {mark + shift for mark in marks for shift in (-1, 0, 1)}
     chosen = {0, 1, num_steps - 1} | {step for step in around if 0 <= step < num_steps}
     if len(chosen) > MAX_ROWS:
-        return _spread(num_steps, MAX_ROWS)
-    return sorted(chosen | set(_spread(num_steps, (MAX_ROWS - len(chosen)) // 2)))
-
-
-def _spread(num_steps: int, count: int) -> list[int]:
-    """At most `count` steps, evenly from the first to the last."""
-    if num_steps <= count:
-        return list(range(num_steps))
-    return sorted({round(k * (num_steps - 1) / max(1, count - 1)) for k in range(count)})
+        return spread(num_steps, MAX_ROWS)
+    return sorted(chosen | set(spread(num_steps, (MAX_ROWS - len(chosen)) // 2)))
 
 
 def _names(schedules: list[Schedule]) -> list[str]:
@@ -149,33 +142,17 @@ def _print_kinds() -> None:
         print(f"{kind}\n{formula}\n    example: {cls.example}")
 
 
-def _curve(schedule: Schedule, num_steps: int) -> tuple[list[int], list[float]]:
-    """Steps and rates to draw: all of them, or an even choice that keeps every mark."""
-    steps = set(_spread(num_steps, MAX_POINTS))
-    around = {mark + shift for mark in schedule.marks for shift in (-1, 0)}
-    chosen = sorted(steps | {step for step in around if 0 <= step < num_steps})
-    return chosen, [schedule(step) for step in chosen]
-
-
-def _panel(schedules: list[Schedule], num_steps: int, names: list[str]) -> Panel:
-    from lockstep.report.charts import Panel, Series
-
-    curves = [
-        Series(name, *_curve(schedule, num_steps))
-        for name, schedule in zip(names, schedules, strict=True)
-    ]
-    return Panel("", "step", "learning rate", tuple(curves), y_zero=True)
-
-
 def _print_plot(schedules: list[Schedule], num_steps: int) -> None:
+    from lockstep.report.schedule_charts import schedules_panel
     from lockstep.report.terminal_plot import print_plot
 
-    print_plot(_panel(schedules, num_steps, _names(schedules)))
+    print_plot(schedules_panel(schedules, num_steps, _names(schedules)))
 
 
 def _draw(schedules: list[Schedule], num_steps: int, path: str) -> None:
     from lockstep.report.charts import Chart
     from lockstep.report.figures import draw, save_figure
+    from lockstep.report.schedule_charts import schedules_panel
 
     names = [format_schedule(schedule) for schedule in schedules]
-    save_figure(draw(Chart("", (_panel(schedules, num_steps, names),))), path)
+    save_figure(draw(Chart("", (schedules_panel(schedules, num_steps, names),))), path)

@@ -103,7 +103,7 @@ def _carry_out(spec: RunSpec, args: argparse.Namespace, run: Callable[..., Resul
         return 0
     loggers = _loggers(args.log)
     with _progress(args) as listeners:
-        result = run(listeners=[*listeners, *loggers], launch=launch)
+        result = run(listeners=[*listeners, *loggers], launch=launch, progress=False)
     return _report(result, args)
 
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lockstep.comparison.verdict import Verdict, first_difference
 from lockstep.files import json_safe
-from lockstep.showing import present
+from lockstep.showing import Picture, present
 from lockstep.spec import RunSpec
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @dataclass(frozen=True)
@@ -121,7 +118,7 @@ class Row:
         return values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Comparison:
     """One run in several frameworks against the oracle: NumPy in float64.
 
@@ -194,10 +191,18 @@ class Comparison:
         page: Path = present("report_comparison", self, path)
         return page
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-        figure: Figure = present("plot_comparison", self, path)
-        return figure
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """Show loss, deviation and loss against time; with `path`, write them there instead."""
+        picture: Picture = present("plot_comparison", self, path)
+        return picture
+
+    def __repr__(self) -> str:
+        text: str = present("comparison_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present("comparison_html", self)
+        return html
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read; a number that is not finite is text."""

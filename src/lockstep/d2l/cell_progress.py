@@ -2,26 +2,14 @@
 
 from __future__ import annotations
 
-import sys
 import time
-from typing import Any
+
+from lockstep.showing import in_kernel
 
 MIME = "application/x-lockstep-progress+json"
 SECONDS = 0.5  # between two messages
 
 _sent = 0.0
-
-
-def in_kernel() -> bool:
-    """Whether this code runs in a Jupyter kernel, whose outputs someone shows."""
-    shell = ipython()
-    return shell is not None and hasattr(shell, "kernel")
-
-
-def ipython() -> Any:
-    """The running IPython shell, None where there is none; it is not imported for that."""
-    module = sys.modules.get("IPython")
-    return module.get_ipython() if module is not None else None
 
 
 def report(share: float) -> None:

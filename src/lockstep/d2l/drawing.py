@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lockstep.d2l import options
-from lockstep.d2l.cell_progress import in_kernel, ipython
 from lockstep.files import write_whole
 from lockstep.report.charts import Panel, Series
-from lockstep.report.progress import is_live
 from lockstep.report.terminal_plot import print_plot
+from lockstep.showing import in_kernel, ipython, is_live
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

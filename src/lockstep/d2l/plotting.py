@@ -10,6 +10,7 @@ from lockstep.d2l import cell_progress, drawing
 from lockstep.d2l.numbers import curve, curves, to_numpy
 from lockstep.errors import MissingError
 from lockstep.report.figures import new_figure
+from lockstep.showing import in_kernel, ipython
 
 FORMATS = ("-", "m--", "g-.", "r:")
 FIGSIZE = (3.5, 2.5)  # inches
@@ -20,7 +21,7 @@ Limits = Sequence[float] | None
 def pyplot() -> Any:
     """matplotlib.pyplot, which opens no window where figures are drawn as text or into files."""
     new_figure(1, 1)  # raises a MissingError where matplotlib is not installed
-    if "matplotlib.pyplot" not in sys.modules and not cell_progress.in_kernel():
+    if "matplotlib.pyplot" not in sys.modules and not in_kernel():
         import matplotlib as mpl
 
         mpl.use("agg")
@@ -31,7 +32,7 @@ def pyplot() -> Any:
 
 def use_svg_display() -> None:
     """Let a notebook show figures as SVG, and say what they show instead of their size."""
-    if not cell_progress.in_kernel():
+    if not in_kernel():
         return
     try:
         from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ def use_svg_display() -> None:
         what = "matplotlib, which draws figures, is not installed"
         raise MissingError(what, "Install it with: pip install 'lockstep-train[book]'") from None
     set_matplotlib_formats("svg")
-    formatter = cell_progress.ipython().display_formatter.formatters["text/plain"]
+    formatter = ipython().display_formatter.formatters["text/plain"]
     formatter.for_type(Figure, lambda figure, printer, cycle: printer.text(
         drawing.described(figure)))  # fmt: skip
 
@@ -102,7 +103,7 @@ def plot(
     set_figsize(figsize or (_asked_size.pop() if _asked_size else FIGSIZE))
     _asked_size.clear()
     own = axes is None
-    if own and not cell_progress.in_kernel():
+    if own and not in_kernel():
         drawing.finish()
     axes = axes or pyplot().gca()
     axes.cla()
@@ -112,7 +113,7 @@ def plot(
     for place, (x, y) in enumerate(zip(xs, ys, strict=False)):
         axes.plot(curve(list(x)), curve(y), fmts[place % len(fmts)])
     set_axes(axes, xlabel, ylabel, xlim, ylim, xscale, yscale, legend)
-    if own and not cell_progress.in_kernel():  # a notebook shows pyplot's figures by itself
+    if own and not in_kernel():  # a notebook shows pyplot's figures by itself
         drawing.begin(_Plotted(axes.figure)).changed()
 
 
@@ -185,7 +186,7 @@ def show_images(
         axes.axis("off")
         if titles is not None:
             axes.set_title(titles[place])
-    if not cell_progress.in_kernel():
+    if not in_kernel():
         drawing.begin(_Plotted(figure)).changed()
     return places
 

@@ -127,7 +127,7 @@ class Work:
         if not _is_over(folder):
             self.num_carried_out += 1
             how: dict[str, Any] = {"listeners": listeners, "callbacks": run.callbacks}
-            how["event_steps"] = run.event_steps
+            how |= {"event_steps": run.event_steps, "progress": False}
             begun = holds_run(folder)
             result = resume(folder, **how) if begun else train(run.spec, out=folder, **how)
             if result.status == "interrupted":

@@ -13,12 +13,11 @@ import numpy as np
 
 from lockstep.report.bokeh_heat import draw_heat
 from lockstep.report.bokeh_parts import FONT, set_ticks, write_texts
-from lockstep.report.charts import GRID, INK, MUTED, PAPER, Bar, Guide, Panel, Series
+from lockstep.report.charts import COUNTS, GRID, INK, MUTED, PAPER, Bar, Guide, Panel, Series
 from lockstep.report.quantities import number
 
 ON_BAR = "#ffffff"
 HEIGHT, WIDE_HEIGHT, ROW_HEIGHT = 270, 310, 26  # pixels
-COUNTS = ("step", "epoch")  # axes of whole numbers
 DASHES = {"solid": [], "dashed": [7, 4], "dotted": [2, 3], "dashdot": [8, 3, 2, 3]}
 
 

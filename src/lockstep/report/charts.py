@@ -35,6 +35,7 @@ PAPER = "#fefefe"
 DASHES = ("solid", "dashed", "dotted", "dashdot")
 MARKERS = ("circle", "square", "triangle", "diamond", "cross")
 
+COUNTS = ("step", "epoch")  # axes of whole numbers
 MAX_POINTS = 2000  # of a curve: more than a page can show
 LARGEST = 1e30
 

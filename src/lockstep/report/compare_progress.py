@@ -18,8 +18,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, PlainLines, is_live
+from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, PlainLines
 from lockstep.report.quantities import duration, number, rate
+from lockstep.showing import is_live
 from lockstep.training.events import Event, ProgramCompiled
 
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}

@@ -19,10 +19,11 @@ if TYPE_CHECKING:
 
 def print_comparison(comparison: Comparison, file: TextIO | None = None) -> None:
     """The table of frameworks, the verdict on each quantity, and the outcome in a sentence."""
-    show(_parts(comparison), file)
+    show(comparison_parts(comparison), file)
 
 
-def _parts(comparison: Comparison) -> Iterator[RenderableType]:
+def comparison_parts(comparison: Comparison) -> Iterator[RenderableType]:
+    """What is said of a comparison, from its name to where its page is."""
     spec = comparison.spec
     head = f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"
     yield Text(head, "bold")

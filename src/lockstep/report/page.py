@@ -133,9 +133,14 @@ def machine(values: Mapping[str, Any]) -> str:
 
 def asked(spec: RunSpec) -> str:
     """What was asked, in outline and, folded away, in full."""
+    return facts(asked_pairs(spec)) + details("all of it, as TOML", spec.to_toml())
+
+
+def asked_pairs(spec: RunSpec) -> list[tuple[str, Any]]:
+    """The outline of what was asked: names and values."""
     schedule = spec.schedule
     text = format_schedule(schedule) if isinstance(schedule, Schedule) else schedule.kind
-    pairs = [
+    return [
         ("data", spec.data.kind),
         ("model", spec.model.kind),
         ("optimizer", spec.optimizer.kind),
@@ -143,7 +148,6 @@ def asked(spec: RunSpec) -> str:
         ("batch size", spec.batch_size),
         ("seed", spec.seed),
     ]
-    return facts(pairs) + details("all of it, as TOML", spec.to_toml())
 
 
 def _told(value: Any) -> Any:

@@ -3,58 +3,102 @@ other methods do. The objects are of rooms on the left, which do not import this
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lockstep.report.comparison_charts import comparison_chart
 from lockstep.report.comparison_page import write_comparison_page
 from lockstep.report.comparison_tables import print_comparison as show_comparison
-from lockstep.report.figures import draw, save_figure
+from lockstep.report.notebook_progress import NotebookProgress
+from lockstep.report.picture import ChartPicture, plotted
+from lockstep.report.progress import LiveProgress, PlainProgress, run_progress
 from lockstep.report.run_charts import run_chart
 from lockstep.report.run_tables import print_result as show_result
+from lockstep.report.schedule_charts import schedule_chart
+from lockstep.report.shown import (
+    comparison_html,
+    comparison_text,
+    history_html,
+    history_text,
+    result_html,
+    result_text,
+    schedule_html,
+    spec_html,
+    sweep_html,
+    sweep_text,
+)
 from lockstep.report.sweep_charts import sweep_chart
 from lockstep.report.sweep_tables import print_sweep as show_sweep
+from lockstep.showing import in_kernel
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lockstep.comparison.rows import Comparison
+    from lockstep.schedules import Schedule
+    from lockstep.spec import RunSpec
     from lockstep.sweeps.trials import Sweep
+    from lockstep.training.history import History
     from lockstep.training.result import Result
 
 __all__ = [
+    "comparison_html",
+    "comparison_text",
+    "history_html",
+    "history_text",
     "plot_comparison",
+    "plot_history",
     "plot_result",
+    "plot_schedule",
     "plot_sweep",
     "report_comparison",
+    "result_html",
+    "result_text",
+    "run_follower",
+    "schedule_html",
     "show_comparison",
     "show_result",
     "show_sweep",
+    "spec_html",
+    "sweep_html",
+    "sweep_text",
 ]
 
 
-def plot_result(result: Result, path: str | Path | None = None) -> Figure:
-    """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
+def run_follower(
+    spec: RunSpec,
+) -> AbstractContextManager[NotebookProgress | LiveProgress | PlainProgress]:
+    """A listener that shows a run's progress where this code runs, to be used with `with`."""
+    return NotebookProgress(spec.name, spec.framework) if in_kernel() else run_progress()
+
+
+def plot_result(result: Result, path: str | Path | None = None) -> ChartPicture:
+    """Loss, metrics and learning rate."""
     spec = result.spec
-    return _save(draw(run_chart(result.history, f"{spec.name} in {spec.framework}")), path)
+    return plotted(run_chart(result.history, f"{spec.name} in {spec.framework}"), path)
 
 
-def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> Figure:
-    """Loss, deviation and loss against time in one figure; also written to `path` if given."""
-    return _save(draw(comparison_chart(comparison, comparison.spec.name)), path)
+def plot_history(history: History, path: str | Path | None = None) -> ChartPicture:
+    """Loss, metrics and learning rate."""
+    return plotted(run_chart(history), path)
 
 
-def plot_sweep(sweep: Sweep, path: str | Path | None = None) -> Figure:
-    """The metric over the grid; also written to `path` if one is given."""
-    return _save(draw(sweep_chart(sweep)), path)
+def plot_comparison(comparison: Comparison, path: str | Path | None = None) -> ChartPicture:
+    """Loss, deviation and loss against time."""
+    return plotted(comparison_chart(comparison, comparison.spec.name), path)
+
+
+def plot_sweep(sweep: Sweep, path: str | Path | None = None) -> ChartPicture:
+    """The metric over the grid."""
+    return plotted(sweep_chart(sweep), path)
+
+
+def plot_schedule(
+    schedule: Schedule, path: str | Path | None = None, steps: int | None = None
+) -> ChartPicture:
+    """The learning rate of every step."""
+    return plotted(schedule_chart(schedule, steps), path)
 
 
 def report_comparison(comparison: Comparison, path: str | Path) -> Path:
     """Write the page, with figures, as one HTML file."""
     return write_comparison_page(comparison, Path(path))
-
-
-def _save(figure: Figure, path: str | Path | None) -> Figure:
-    if path is not None:
-        save_figure(figure, path)
-    return figure

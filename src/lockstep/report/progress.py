@@ -7,12 +7,11 @@ A listener costs a run next to nothing: it draws at most four times a second, wh
 from __future__ import annotations
 
 import math
-import os
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -25,6 +24,7 @@ from rich.progress import (
 )
 
 from lockstep.report.quantities import duration, lr, metrics_line, number, rate
+from lockstep.showing import is_live
 from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
@@ -45,12 +45,10 @@ EPOCH_LINES = 20  # of a run, at most about so many
 DRAW_SECONDS = 0.25
 PLAIN_SECONDS = 5.0  # between two plain lines
 
+if TYPE_CHECKING:
+    from lockstep.training.result import Result
+
 Report = Callable[[float, str], None]  # the share of the work that is done, and what was last
-
-
-def is_live(file: TextIO) -> bool:
-    """Whether lines there can be redrawn: a terminal, and not a dumb one."""
-    return file.isatty() and os.environ.get("TERM") != "dumb"
 
 
 class Pace:
@@ -86,9 +84,13 @@ class Pace:
         """The same for people; "" before the first steps."""
         return "" if self.seconds_left is None else duration(math.ceil(self.seconds_left))
 
+    @property
+    def num_epochs(self) -> int:
+        return math.ceil(self.num_steps / max(1, self.steps_per_epoch))
+
     def shows(self, epoch: int) -> bool:
         """Whether this epoch gets a line: all of few, some of many, always the last."""
-        count = math.ceil(self.num_steps / max(1, self.steps_per_epoch))
+        count = self.num_epochs
         every = math.ceil(count / EPOCH_LINES)
         return (epoch + 1) % every == 0 or epoch + 1 == count
 
@@ -103,16 +105,21 @@ def ending(event: Event) -> str | None:
     return f"interrupted at step {event.step}" if isinstance(event, RunInterrupted) else None
 
 
+def remark(event: Event) -> str | None:
+    """What a person should know of a run, whatever its progress; None for most events."""
+    if isinstance(event, RemarkMade):
+        return f"note: {event.text}"
+    if isinstance(event, CheckpointSkipped | LogDamaged):
+        return described(event)
+    return f"changed: {'; '.join(event.changes)}" if isinstance(event, SpecChanged) else None
+
+
 def _line(event: Event, pace: Pace) -> tuple[str, str] | None:
     """What is said of an event for good, and in which style; None for most."""
     if isinstance(event, EpochCompleted) and pace.shows(event.epoch):
         return f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}", ""
-    if isinstance(event, RemarkMade):
-        return f"note: {event.text}", "yellow"
-    if isinstance(event, CheckpointSkipped | LogDamaged):
-        return described(event), "yellow"
-    if isinstance(event, SpecChanged):
-        return f"changed: {'; '.join(event.changes)}", ""
+    if said := remark(event):
+        return said, "" if isinstance(event, SpecChanged) else "yellow"
     if said := ending(event):
         return said, "" if isinstance(event, RunCompleted) else "yellow"
     return None
@@ -165,6 +172,11 @@ class PlainProgress(PlainLines):
         elif line := _line(event, pace):
             self.print(line[0])
 
+    def ended(self, result: Result) -> None:
+        """Say how an interrupted run is continued."""
+        if how := result.how_to_continue:
+            self.print(how)
+
 
 class LiveProgress:
     """A line that is redrawn: bar, steps, speed, loss, lr, time left; above it a line per epoch."""
@@ -206,6 +218,11 @@ class LiveProgress:
             if ending(event):
                 self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(line[0], style=line[1] or None, markup=False)
+
+    def ended(self, result: Result) -> None:
+        """Say how an interrupted run is continued."""
+        if how := result.how_to_continue:
+            self._console.print(how, markup=False, soft_wrap=True)
 
     def _draw(self, what: str, force: bool = False) -> None:
         now = time.monotonic()

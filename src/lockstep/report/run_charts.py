@@ -22,12 +22,12 @@ from lockstep.report.charts import (
     thinned,
 )
 from lockstep.report.curves import LoggedRun, note, panel
-from lockstep.report.quantities import metric_name
+from lockstep.report.quantities import metric_name, words
+from lockstep.sweeps.trials import SPLITS
 
 if TYPE_CHECKING:
     from lockstep.training.history import History
 
-EPOCH_PANELS = {"loss": "loss", "perplexity": "perplexity", "accuracy": "accuracy (%)"}
 MOST_MARKED = 30  # epochs that get a mark each
 
 
@@ -38,11 +38,10 @@ def run_chart(
 
     With `timed`, also the loss against the time spent in steps. `said` is the chart's note.
     """
-    kinds = [kind for kind in EPOCH_PANELS if _metrics_of(history, kind)]
     colour = framework_colour(framework) if framework else SERIES[0]
     panels = [
         _loss_panel(history, colour),
-        *(_metrics_panel(history, kind) for kind in kinds),
+        *metrics_panels(history),
         _rate_panel(history),
         *([_time_panel(history, colour)] if timed else []),
     ]
@@ -55,7 +54,7 @@ def runs_chart(runs: Sequence[LoggedRun], x: str = "step", title: str = "") -> C
     names = dict.fromkeys(
         name for run in runs for event in run.history.epochs for name in event.metrics
     )
-    kept = [name for name in names if name.endswith(tuple(EPOCH_PANELS))]
+    kept = [*names]
     labels = list(dict.fromkeys(run.label for run in runs))
 
     def dash(run: LoggedRun) -> str:  # tells apart those that share a colour
@@ -111,6 +110,12 @@ def _rate_panel(history: History) -> Panel:
     return Panel("learning rate of every step", "step", "learning rate", series, y_zero=True)
 
 
+def metrics_panels(history: History) -> list[Panel]:
+    """A panel for each kind of metric that the run's epochs have."""
+    kinds = dict.fromkeys(kind_of(name) for event in history.epochs for name in event.metrics)
+    return [_metrics_panel(history, kind) for kind in kinds]
+
+
 def _metrics_panel(history: History, kind: str) -> Panel:
     """Metrics of one kind, each with a colour of its own."""
     scale = 100 if kind == "accuracy" else 1
@@ -123,10 +128,21 @@ def _metrics_panel(history: History, kind: str) -> Panel:
         points = thinned(epochs, values)
         series.append(Series(metric_name(name), *points, colour=colour, marker=marker))
     log = is_wide(*(item.y for item in series))
-    title = f"{kind} of every epoch"
-    return Panel(title, "epoch", EPOCH_PANELS[kind], tuple(series), y_log=log)
+    title = f"{words(kind)} of every epoch"
+    unit = f"{kind} (%)" if kind == "accuracy" else words(kind)
+    return Panel(title, "epoch", unit, tuple(series), y_log=log)
 
 
 def _metrics_of(history: History, kind: str) -> list[str]:
     names = dict.fromkeys(name for event in history.epochs for name in event.metrics)
-    return [name for name in names if name.endswith(kind)]
+    return [name for name in names if kind_of(name) == kind]
+
+
+def kind_of(metric: str) -> str:
+    """What a metric measures, whichever part of the data it was measured on.
+
+    >>> kind_of("final_train_loss"), kind_of("test_my_error")
+    ('loss', 'my_error')
+    """
+    found = (metric.removeprefix(f"{split}_") for split in SPLITS if metric.startswith(f"{split}_"))
+    return next(found, metric)

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
-from lockstep.report.quantities import duration, metric, metric_name, metrics_line, rate
+from lockstep.report.quantities import (
+    duration,
+    lr,
+    metric,
+    metric_name,
+    metrics_line,
+    number,
+    rate,
+)
 from lockstep.report.tables import facts_table, filled, show
 
 if TYPE_CHECKING:
@@ -49,16 +57,33 @@ def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
 
 def print_result(result: Result, file: TextIO | None = None) -> None:
     """What a run came to, after it ended."""
-    spec = result.spec
-    title = f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}"
-    parts: list[RenderableType] = [Text(title, "bold")]
-    if not result.ran:
+    parts: list[RenderableType] = [Text(result_title(result), "bold")]
+    if not result.ran and result.status == "completed":
         more = "it was completed already. Give it more to do with --epochs N."
         parts.append(f"nothing was run: {more}")
     facts = run_facts(result.history, result.status)
     if result.directory is not None:
         facts.append(("folder", str(result.directory)))
     show([*parts, facts_table(facts)], file)
+
+
+def result_title(result: Result) -> str:
+    """Which run it was."""
+    spec = result.spec
+    return f"{spec.name} in {spec.framework}, {spec.style}, {spec.precision}"
+
+
+def history_facts(history: History) -> list[tuple[str, str]]:
+    """How long it is, and from where to where loss and learning rate went."""
+    facts = [("steps", f"{len(history):,}"), ("epochs", f"{len(history.epochs):,}")]
+    if len(history):
+        first, last = (history[at, "loss"] for at in (0, -1))
+        facts.append(
+            ("loss of a step", f"{number(first)} at the first, {number(last)} at the last")
+        )
+        facts.append(("learning rate", f"{lr(history[0, 'lr'])} to {lr(history[-1, 'lr'])}"))
+        facts.append(("time", f"{duration(history.seconds)} in steps"))
+    return facts
 
 
 def print_run(directory: RunDirectory, history: History, file: TextIO | None = None) -> None:

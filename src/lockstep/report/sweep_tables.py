@@ -21,17 +21,23 @@ MOST_ROWS = 40  # of a larger grid, the best are shown
 
 def print_sweep(sweep: Sweep, file: TextIO | None = None) -> None:
     """The table of settings, the best one, and the command that repeats it."""
-    show(_parts(sweep), file)
+    show(sweep_parts(sweep), file)
 
 
-def _parts(sweep: Sweep) -> Iterator[RenderableType]:
-    best = sweep.best
+def shown_rows(sweep: Sweep) -> list[Trial]:
+    """All of few settings in the grid's order; of many, the best, the best one first."""
     rows = list(sweep.rows)
     if len(rows) > MOST_ROWS:
         sign = -1 if sweep.metric.endswith("accuracy") else 1
         rows.sort(key=lambda r: (math.isnan(sweep.value(r)), sign * sweep.value(r)))
-        yield Text(f"the best {MOST_ROWS} of {len(rows)} settings", "dim")
-        rows = rows[:MOST_ROWS]
+    return rows[:MOST_ROWS]
+
+
+def sweep_parts(sweep: Sweep) -> Iterator[RenderableType]:
+    """What is said of a sweep, from its settings to where it is kept."""
+    best, rows = sweep.best, shown_rows(sweep)
+    if len(rows) < len(sweep.rows):
+        yield Text(f"the best {MOST_ROWS} of {len(sweep.rows)} settings", "dim")
     plain = sweep_table(sweep, rows)
     marked = (
         [Text(c, _look(r, best)) for c in cells] for r, cells in zip(rows, plain.rows, strict=True)
@@ -42,15 +48,21 @@ def _parts(sweep: Sweep) -> Iterator[RenderableType]:
             yield Text(f"{setting_text(row)} failed: {row.problem}", "yellow")
     for note in sweep.notes:
         yield Text(note, "dim")
+    first, *more = sweep_summary(sweep)
+    yield Text(first, "bold green" if best else "yellow")
+    yield from more
+
+
+def sweep_summary(sweep: Sweep) -> list[str]:
+    """Which setting is the best, and how to repeat it."""
+    best = sweep.best
     if best is None:
-        yield Text("no setting came to its end: try smaller learning rates", "yellow")
-        return
+        return ["no setting came to its end: try smaller learning rates"]
     value = metric(sweep.metric, sweep.value(best))
-    yield Text(f"best: {setting_text(best)}: {metric_name(sweep.metric)} {value}", "bold green")
+    lines = [f"best: {setting_text(best)}: {metric_name(sweep.metric)} {value}"]
     if command := sweep.command(best):
-        yield f"repeat it with: {command}"
-    if sweep.directory:
-        yield f"sweep: {sweep.directory}"
+        lines.append(f"repeat it with: {command}")
+    return lines + ([f"sweep: {sweep.directory}"] if sweep.directory else [])
 
 
 def _look(row: Trial, best: Trial | None) -> str:

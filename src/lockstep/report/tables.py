@@ -7,14 +7,14 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import is_live
+from lockstep.showing import is_live
 
 PIPED_WIDTH = 160  # a pipe has no edge at which to fold
 WIDEST = 10_000
@@ -38,11 +38,14 @@ def console(file: TextIO | None = None) -> Console:
         return Console(
             file=file,
             highlight=False,
+            force_jupyter=False,
             color_system=None if "NO_COLOR" in os.environ else "auto",
         )
     asked = os.environ.get("COLUMNS", "")
     width = max(PIPED_WIDTH, int(asked) if re.fullmatch("[0-9]{1,5}", asked) else 0)
-    return Console(file=file, highlight=False, force_terminal=False, color_system=None, width=width)
+    plain: dict[str, Any] = {"force_terminal": False, "color_system": None, "width": width}
+    # in a notebook rich would display what is printed to any file
+    return Console(file=file, highlight=False, force_jupyter=False, **plain)
 
 
 def table(*columns: str, left: Sequence[str] = ()) -> Table:

@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, ClassVar
 from lockstep.checks import whole
 from lockstep.errors import InputError
 from lockstep.schedules import fields
+from lockstep.showing import Picture, present
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from lockstep.schedules.combine import Warmup
 
 
@@ -77,6 +80,16 @@ class Schedule(ABC):
         # no Python per settled step: a constant over 1,500 steps costs one list
         moving = [rate(step) for step in range(start, settled)]
         return moving + [rate(settled)] * (stop - start - len(moving))
+
+    def plot(self, path: str | Path | None = None, *, steps: int | None = None) -> Picture:
+        """Show the learning rate of the first `steps` steps (the schedule's own length, unless
+        given); with `path`, write the picture there instead."""
+        picture: Picture = present("plot_schedule", self, path, steps)
+        return picture
+
+    def _repr_html_(self) -> str:
+        html: str = present("schedule_html", self)
+        return html
 
     def warmup(self, steps: int, start: float = 0.0, mode: str = "linear") -> Warmup:
         """This schedule after `steps` steps of warm-up; its own clock starts when they end.

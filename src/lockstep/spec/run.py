@@ -13,6 +13,7 @@ from typing import Any
 from lockstep.checks import folder_name, listed, one_of, part_of, store, truth, whole
 from lockstep.errors import InputError
 from lockstep.schedules import KINDS, ReduceOnPlateau, Schedule
+from lockstep.showing import present
 from lockstep.spec import convert, document
 from lockstep.spec.parts import PARTS, DataPart, ModelPart, OptimizerPart
 
@@ -161,6 +162,10 @@ class RunSpec:
     def with_lr(self, lr: float) -> RunSpec:
         """A copy whose schedule starts from another base learning rate."""
         return replace(self, schedule=convert.rebase(self.schedule, lr))
+
+    def _repr_html_(self) -> str:
+        html: str = present("spec_html", self)
+        return html
 
     @property
     def measured(self) -> tuple[str, ...]:

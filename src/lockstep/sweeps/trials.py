@@ -6,18 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from lockstep.errors import InputError, unknown
-from lockstep.showing import present
+from lockstep.showing import Picture, present
 from lockstep.spec import RunSpec
 from lockstep.sweeps.command import train_command
 from lockstep.sweeps.grid import Grid
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 PREFERRED = (
     *("validation_accuracy", "validation_loss", "test_accuracy", "test_loss"),
@@ -52,7 +49,7 @@ class Trial:
         }
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
     """The trials of a grid, in its order. `source` is the recipe or file that the run is from."""
 
@@ -96,10 +93,18 @@ class Sweep:
         """Print the table of settings, the best one, and the command that repeats it."""
         present("show_sweep", self)
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """The metric over the grid as a figure; also written to `path` if one is given."""
-        figure: Figure = present("plot_sweep", self, path)
-        return figure
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """Show the metric over the grid; with `path`, write the picture there instead."""
+        picture: Picture = present("plot_sweep", self, path)
+        return picture
+
+    def __repr__(self) -> str:
+        text: str = present("sweep_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present("sweep_html", self)
+        return html
 
 
 def smaller_is_better(metric: str) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lockstep.errors import unknown
+from lockstep.showing import Picture, present
 from lockstep.training import columns
 from lockstep.training.events import (
     CheckpointSkipped,
@@ -169,6 +170,19 @@ class History:
     def to_pandas(self) -> DataFrame:
         """The table of steps as a DataFrame, its rows named by step."""
         return columns.to_frame(self.columns(), index="step")
+
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """Show loss, metrics and learning rate; with `path`, write them there instead."""
+        picture: Picture = present("plot_history", self, path)
+        return picture
+
+    def __repr__(self) -> str:
+        text: str = present("history_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present("history_html", self)
+        return html
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -2,35 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from lockstep.ops import Snapshot
-from lockstep.showing import present
-from lockstep.spec import RunSpec
+from lockstep.showing import Picture, present
+from lockstep.spec import OwnModel, RunSpec
 from lockstep.task import Task
 from lockstep.training.history import History
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from lockstep.training.predictions import Predictions
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
-    """History, final state and how the run ended: completed, stopped, diverged or interrupted."""
+    """History, final state and how the run ended: completed, stopped, diverged or interrupted.
+
+    Its task may be given as a function that assembles it, which is called when it is needed."""
 
     spec: RunSpec
-    task: Task
+    given_task: Task | Callable[[], Task]
     history: History
     snapshot: Snapshot
     status: str
     directory: Path | None = None
     ran: bool = True  # False: it was completed before, and nothing was done
+
+    @cached_property
+    def task(self) -> Task:
+        """The data, model and loss."""
+        return self.given_task if isinstance(self.given_task, Task) else self.given_task()
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -41,6 +48,17 @@ class Result:
     def metrics(self) -> dict[str, float]:
         """The newest value of every metric."""
         return self.history.metrics
+
+    @property
+    def how_to_continue(self) -> str:
+        """What resumes a run that was stopped before its end; "" for one that has come to it."""
+        if self.status not in ("interrupted", "stopped", "unfinished"):
+            return ""
+        if self.directory is None:
+            return "it has no folder to be resumed from: train it with out=..."
+        reference = not isinstance(self.spec.model, OwnModel) or self.spec.model.reference
+        mine = "" if reference else ", mine"
+        return f"continue it with: ls.resume({str(self.directory)!r}{mine})"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read."""
@@ -68,10 +86,19 @@ class Result:
         """Print how the run ended: metrics, speed, and which implementation ran."""
         present("show_result", self)
 
-    def plot(self, path: str | Path | None = None) -> Figure:
-        """Loss, metrics and learning rate as a figure; also written to `path` if one is given."""
-        figure: Figure = present("plot_result", self, path)
-        return figure
+    def plot(self, path: str | Path | None = None) -> Picture:
+        """Show loss, metrics and learning rate: in a notebook, or as text in a terminal; with
+        `path`, write them as PNG or SVG instead."""
+        picture: Picture = present("plot_result", self, path)
+        return picture
+
+    def __repr__(self) -> str:
+        text: str = present("result_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present("result_html", self)
+        return html
 
     def generate(self, prefix: str, num: int) -> str:
         """The prefix and `num` more symbols from a language model."""

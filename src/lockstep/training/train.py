@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from lockstep.processes import ranks, threads
 from lockstep.processes.child import WaitedError
 from lockstep.processes.collective import Collective, NullCollective
 from lockstep.processes.interrupts import first_interrupt
+from lockstep.showing import following
 from lockstep.spec import RunSpec
 from lockstep.task import Own, Task, assemble, check_net, check_own, load_own, refuse_other_file
 from lockstep.training import checkpoints
@@ -51,11 +53,14 @@ from lockstep.training.in_processes import (
     carry_out_in_processes,
     processes_needed,
 )
+from lockstep.training.interrupted import Rescue, moved
 from lockstep.training.loop import train_loop
 from lockstep.training.machine import machine_facts
 from lockstep.training.rates import Rates
 from lockstep.training.result import Result
 from lockstep.training.run_state import EpochSums, Training
+
+RUNS = Path("runs")  # has an interrupted run that was given no folder
 
 
 def train(
@@ -68,10 +73,13 @@ def train(
     event_steps: int = 0,
     start: Snapshot | None = None,
     launch: Launch | str = "auto",
+    progress: bool | None = None,
 ) -> Result:
-    """Carry out a run. With `out`, everything about it is kept in that folder.
+    """Carry out a run. With `out`, everything about it is kept in that folder; without, only a run
+    that is interrupted is kept, below runs/, so that it can be resumed.
 
-    The framework "fastest" is the fastest of those usable here, and the result's spec names it.
+    In a terminal or a notebook the run shows how far it is; `progress` False silences it, True
+    shows it elsewhere too. The framework "fastest" is the fastest of those usable here, and the result's spec names it.
     A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
     With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
     the weights drawn from the seed. A framework that is not installed here runs in its own
@@ -87,7 +95,10 @@ def train(
     elif folder is not None:
         refuse_taken(folder, spec)  # at once, not after the data is loaded
     audience = Audience(callbacks, listeners, event_steps)
-    return carry_out(spec, own, folder, audience, start=start, launch=as_launch(launch))
+    rescue = RUNS if out is None and ranks.is_first() else None
+    with _followed(spec, progress, audience) as (shown, tell):
+        how: dict[str, Any] = {"start": start, "launch": as_launch(launch), "rescue": rescue}
+        return tell(carry_out(spec, own, folder, shown, **how))
 
 
 def resume(
@@ -100,12 +111,14 @@ def resume(
     event_steps: int = 0,
     launch: Launch | str = "auto",
     strict: bool = False,
+    progress: bool | None = None,
 ) -> Result:
     """Continue a run at the exact step of its last checkpoint; from the start if it has none.
 
     `spec` continues it under changed settings: another framework, more devices or epochs. A run
     that has nothing left to do is left as it is: the result's `ran` is False. A checkpoint that is
     damaged is skipped for the one before, with an event that says so; with `strict` it is an error.
+    `progress` is as in `train`.
     """
     directory = find(run)
     spec = resolve_fastest(spec or directory.spec)
@@ -116,7 +129,26 @@ def resume(
         return done
     folder = directory.path if spec.devices == 1 or ranks.is_first() else None
     audience = Audience(callbacks, listeners, event_steps)
-    return carry_out(spec, own, folder, audience, launch=as_launch(launch), strict=strict)
+    with _followed(spec, progress, audience) as (shown, tell):
+        return tell(carry_out(spec, own, folder, shown, launch=as_launch(launch), strict=strict))
+
+
+@contextmanager
+def _followed(
+    spec: RunSpec, progress: bool | None, audience: Audience
+) -> Iterator[tuple[Audience, Callable[[Result], Result]]]:
+    """The audience with what shows the progress, and what tells that of the result."""
+    asked = progress if ranks.is_first() else False
+    with following("run_follower", asked, spec) as follower:
+        if follower is None:
+            yield audience, lambda result: result
+            return
+
+        def tell(result: Result) -> Result:
+            follower.ended(result)
+            return result
+
+        yield replace(audience, listeners=[*audience.listeners, follower]), tell
 
 
 def carry_out(
@@ -129,13 +161,15 @@ def carry_out(
     launch: Launch = Launch(),  # noqa: B008 - frozen
     strict: bool = False,
     task: Task | None = None,
+    rescue: Path | None = None,
 ) -> Result:
     """Carry out the rest of a run: from where `folder` holds it, else from `start` or the seed.
 
-    `task` is the assembled task, where the caller has it already."""
+    `task` is the assembled task, where the caller has it already. With `rescue`, a run without a
+    folder gets one below that if it is interrupted."""
     registry.check_known(spec.framework)
     with attended(audience, spec, folder) as (guarded, failures):
-        result = _carry_out(spec, own, folder, guarded, start, launch, strict, task)
+        result = _carry_out(spec, own, folder, guarded, start, launch, strict, task, rescue)
     for remark in failures:
         result.history(remark)
         if result.directory is not None:
@@ -153,11 +187,13 @@ def _carry_out(
     launch: Launch,
     strict: bool,
     task: Task | None,
+    rescue: Path | None,
 ) -> Result:
     """In this process or in others, as the run needs."""
     num_processes = processes_needed(spec, launch)
     if not num_processes:
-        return carry_out_here(spec, own, folder, audience, start=start, strict=strict, task=task)
+        how: dict[str, Any] = {"start": start, "strict": strict, "task": task, "rescue": rescue}
+        return carry_out_here(spec, own, folder, audience, **how)
     if given := list(audience.callbacks):
         problem = "the run is carried out by another process, which a callback cannot reach into"
         raise InputError("callbacks", len(given), problem, "Use listeners, which get every event.")
@@ -165,7 +201,7 @@ def _carry_out(
         place = folder
         if place is None:
             place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lockstep-")))
-        return carry_out_in_processes(
+        result = carry_out_in_processes(
             spec,
             task or _checked_task(spec, own),
             own,
@@ -178,6 +214,9 @@ def _carry_out(
             strict=strict,
             keep=folder is not None,
         )
+        if folder is None and rescue is not None and result.status == "interrupted":
+            return moved(result, place, rescue)
+        return result
 
 
 def carry_out_here(
@@ -189,6 +228,7 @@ def carry_out_here(
     start: Snapshot | None = None,
     strict: bool = False,
     task: Task | None = None,
+    rescue: Path | None = None,
 ) -> Result:
     """Carry out the rest of a run in this process, which may be one of several of the run."""
     collective = join_processes(spec)
@@ -215,8 +255,10 @@ def carry_out_here(
         elif folder is not None:
             held = RunDirectory.create(folder, spec, machine, own, task)
             stack.enter_context(_writing(held))
+        spare = Rescue(rescue, own) if held is None and rescue is not None else None
+        begin_with = snapshot or start
         return _run(
-            spec, task, program, seconds, collective, held, facts, snapshot or start, audience, news
+            spec, task, program, seconds, collective, held, facts, begin_with, audience, news, spare
         )
 
 
@@ -323,6 +365,7 @@ def _run(
     snapshot: Snapshot | None,
     audience: Audience,
     news: Iterable[Event],
+    rescue: Rescue | None,
 ) -> Result:
     """The steps that are left, with every event recorded; building the program took `seconds`."""
     begin = time.perf_counter()
@@ -334,6 +377,9 @@ def _run(
     history = History()  # that of a folder is read from it at the end
 
     def save(run: Training, saved: Snapshot) -> None:
+        nonlocal directory, log
+        if directory is None and rescue is not None:
+            directory, log = rescue.folder(run)
         if directory is not None and log is not None:
             host = _host_facts(run) | log.sync()
             path = checkpoints.save(directory.checkpoint_folder, run.step, saved, host)
@@ -345,7 +391,7 @@ def _run(
         program=program,
         state=state,
         rates=Rates(spec.schedule, spec.schedule_per, facts.get("rates")),
-        listeners=[log or history, *audience.listeners],
+        listeners=[log or history, *([rescue] if rescue else []), *audience.listeners],
         save_snapshot=save,
         step=facts.get("step", 0),
         epochs_ended=facts.get("epochs_ended", 0),

@@ -1,0 +1,154 @@
+"""How objects show themselves: as text beside `repr`, and in a notebook as HTML with a picture."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from rich.console import RenderableType
+
+from lockstep.report import notebook_html as parts
+from lockstep.report import page
+from lockstep.report.comparison_charts import comparison_chart
+from lockstep.report.comparison_tables import comparison_parts, first_beyond
+from lockstep.report.quantities import deviation, duration, number, rate
+from lockstep.report.run_charts import run_chart
+from lockstep.report.run_tables import epoch_rows, history_facts, result_title, run_facts
+from lockstep.report.schedule_charts import schedule_chart
+from lockstep.report.sweep_charts import sweep_chart
+from lockstep.report.sweep_tables import shown_rows, sweep_parts, sweep_summary, sweep_table
+from lockstep.report.tables import TextTable, facts_table, filled, show
+from lockstep.schedules import Schedule, format_schedule
+
+if TYPE_CHECKING:
+    from lockstep.comparison.rows import Comparison
+    from lockstep.spec import RunSpec
+    from lockstep.sweeps.trials import Sweep
+    from lockstep.training.history import History
+    from lockstep.training.result import Result
+
+
+def _text(shown: Iterable[RenderableType | TextTable]) -> str:
+    out = io.StringIO()
+    show(shown, out)
+    return out.getvalue().rstrip("\n")
+
+
+# --- runs -----------------------------------------------------------------------------------------
+
+
+def result_text(result: Result) -> str:
+    """What a run came to, and how it is continued if it was interrupted."""
+    return _text([result_title(result), facts_table(_result_facts(result))])
+
+
+def result_html(result: Result) -> str:
+    """The same, with its curves."""
+    history = result.history
+    chart = run_chart(history, framework=result.spec.framework)
+    return parts.block(
+        parts.title(result_title(result)),
+        parts.facts(_result_facts(result)),
+        parts.charts(chart) if len(history) else "",
+    )
+
+
+def _result_facts(result: Result) -> list[tuple[str, str]]:
+    facts = run_facts(result.history, result.status)
+    if result.directory is not None:
+        facts.append(("folder", str(result.directory)))
+    if how := result.how_to_continue:
+        facts.append(("to go on", how))
+    return facts
+
+
+def history_text(history: History) -> str:
+    """How many steps and epochs, and the metrics of epochs."""
+    head, *rows = epoch_rows(history)
+    tables: list[RenderableType] = [facts_table(history_facts(history))]
+    return _text([*tables, filled(head, rows)] if rows else tables)
+
+
+def history_html(history: History) -> str:
+    """The same, with its curves."""
+    head, *rows = epoch_rows(history)
+    return parts.block(
+        parts.facts(history_facts(history)),
+        parts.charts(run_chart(history)) if len(history) else "",
+        page.table(head, rows) if rows else "",
+    )
+
+
+# --- several runs ---------------------------------------------------------------------------------
+
+
+def comparison_text(comparison: Comparison) -> str:
+    """The table of frameworks, the verdicts and the outcome."""
+    return _text(comparison_parts(comparison))
+
+
+def comparison_html(comparison: Comparison) -> str:
+    """The outcome, a row for each framework, and the curves over each other."""
+    spec = comparison.spec
+    head = ("framework", "last step's loss", "largest deviation", "first difference", "steps/s",
+            "compile", "ran as")  # fmt: skip
+    rows: list[list[page.Cell]] = [
+        [
+            row.label,
+            number(row.final_loss),
+            "-" if row.oracle else deviation(row.deviation),
+            first_beyond(row),
+            rate(row.rate.median) if row.rate else "",
+            duration(row.compile_seconds),
+            ("; ".join(row.notes) if row.ended else f"{row.status}: {row.problem}", "text"),
+        ]
+        for row in comparison.rows
+    ]
+    word = "agree" if comparison.agree else "no"
+    return parts.block(
+        parts.title(f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"),
+        parts.line(f"{word}: {comparison.verdict}"),
+        parts.line(comparison.hint),
+        page.table(head, rows),
+        parts.charts(comparison_chart(comparison)),
+        parts.line(f"report: {comparison.directory / 'report.html'}"),
+    )
+
+
+def sweep_text(sweep: Sweep) -> str:
+    """The table of settings, the best one, and the command that repeats it."""
+    return _text(sweep_parts(sweep))
+
+
+def sweep_html(sweep: Sweep) -> str:
+    """The best setting, the metric over the grid, and the table of settings."""
+    table = sweep_table(sweep, shown_rows(sweep))
+    return parts.block(
+        parts.title(sweep_chart(sweep).title),
+        *(parts.line(text) for text in sweep_summary(sweep)),
+        parts.charts(sweep_chart(sweep)),
+        page.table(table.columns, table.rows),
+    )
+
+
+# --- what is asked --------------------------------------------------------------------------------
+
+
+def spec_html(spec: RunSpec) -> str:
+    """What is asked, in outline and, folded away, in full."""
+    about = f"in {spec.framework}, {spec.style}, {spec.precision}"
+    head, toml = page.asked_pairs(spec), spec.to_toml()
+    pairs = [(name, str(value)) for name, value in [*head, ("epochs", spec.epochs)]]
+    return parts.block(
+        parts.title(spec.name, about), parts.facts(pairs), parts.folded("all of it, as TOML", toml)
+    )
+
+
+def schedule_html(schedule: Schedule) -> str:
+    """The learning rate of every step, the schedule as text, and its formula."""
+    return parts.block(
+        parts.title(format_schedule(schedule)),
+        parts.charts(schedule_chart(schedule)),
+        parts.line(schedule.formula),
+    )

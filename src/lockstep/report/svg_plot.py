@@ -1,0 +1,337 @@
+"""A panel of a chart as an SVG element for a notebook: curves and heat maps, with the values under
+the pointer. Drawn in milliseconds, by nothing but text: no script, no library, so it works while a
+run goes on, and in a saved notebook.
+
+Lines and letters have the colour of the text around them, which fits light and dark pages. What is
+shown under the pointer is hidden until the style of `notebook_html.py` shows it.
+"""
+
+from __future__ import annotations
+
+import html
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from lockstep.report.charts import (
+    COUNTS,
+    Chart,
+    Guide,
+    Heat,
+    Panel,
+    Series,
+    is_wide,
+    panel_rows,
+    series_colours,
+    thinned,
+)
+from lockstep.report.quantities import number
+
+WIDTH, HEIGHT, WIDE = 380, 230, 780  # of a picture; WIDE of a panel that has a row for itself
+LEFT, RIGHT, TOP, BOTTOM = 58, 12, 26, 40  # around the curves
+MOST_POINTS = 300  # of a curve: about one for each pixel
+PLACES = 64  # where values are shown under the pointer
+NUM_TICKS = 6
+DASHES = {"dashed": "6 4", "dotted": "2 3", "dashdot": "7 3 2 3"}
+SHADES = ("#fde725", "#7ad151", "#22a884", "#2a788e", "#414487", "#440154")  # light to dark
+
+
+@dataclass(frozen=True)
+class Axis:
+    """From values to places: `low` at `begin`, `high` at `end`."""
+
+    low: float
+    high: float
+    begin: float
+    end: float
+    log: bool = False
+
+    def __call__(self, values: np.ndarray) -> np.ndarray:
+        low, high, found = self.low, self.high, np.asarray(values, np.float64)
+        if self.log:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                low, high, found = math.log10(low), math.log10(high), np.log10(found)
+            found = np.where(np.isfinite(found), found, np.nan)
+        return self.begin + (found - low) / (high - low) * (self.end - self.begin)
+
+    def at(self, value: float) -> float:
+        return float(self(np.array([value]))[0])
+
+
+def ticks(low: float, high: float, log: bool = False, *, least: float = 0.0) -> list[float]:
+    """A few round values between two, at least `least` apart.
+
+    >>> ticks(0.0, 450.0), ticks(0.2, 0.55)
+    ([0.0, 100.0, 200.0, 300.0, 400.0], [0.2, 0.3, 0.4, 0.5])
+    >>> ticks(0.02, 3.0, log=True)
+    [0.1, 1.0]
+    """
+    if log:
+        powers = range(math.ceil(math.log10(low) - 1e-9), math.floor(math.log10(high) + 1e-9) + 1)
+        if len(powers) > 1:
+            return [10.0**power for power in powers[:: math.ceil(len(powers) / NUM_TICKS)]]
+        found = [m * 10.0**p for p in range(powers.start - 1, powers.stop + 1) for m in (1, 2, 5)]
+        return [value for value in found if low <= value <= high]
+    rough = max((high - low) / (NUM_TICKS - 1), least)
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(m * power for m in (1, 2, 5, 10) if m * power >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [k * step for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+def tick_text(value: float) -> str:
+    """
+    >>> [tick_text(v) for v in (0.30000000000000004, 12000.0, 1e-7, 0.0)]
+    ['0.3', '12,000', '1e-07', '0']
+    """
+    if 1000 <= abs(value) < 1e7:
+        return f"{value:,.6g}"
+    return f"{value:.4g}"
+
+
+def panel_svg(panel: Panel, colours: dict[str, str], *, places: int = PLACES) -> str:
+    """The panel as an <svg> element; `colours` are those of labels (`charts.series_colours`)."""
+    (width, height), heat = _size(panel), panel.heat
+    inside = _heat(panel, heat, width, height) if heat else _curves(panel, colours, width, places)
+    said = html.escape(panel.caption or f"{panel.title or panel.y}: {panel.y} against {panel.x}")
+    head = _text(LEFT, 14, panel.title, 'font-size="13" font-weight="600"') if panel.title else ""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
+        f'aria-label="{said}" style="width:100%;max-width:{width}px;height:auto" '
+        f'font-family="system-ui,sans-serif" font-size="11" fill="currentColor">'
+        f"{head}{''.join(inside)}</svg>"
+    )
+
+
+def chart_svg(chart: Chart) -> str:
+    """All panels of a chart as one picture, for where there is no page around it."""
+    colours, parts, width, top = series_colours(chart.panels), [], WIDTH, 0
+    for row in panel_rows(chart):
+        left, bottom = 0, top
+        for panel in row:
+            across, down = _size(panel)
+            place = f'<svg x="{left}" y="{top}" width="{across}" height="{down}" '
+            parts.append(panel_svg(panel, colours, places=0).replace("<svg ", place, 1))
+            left, bottom = left + across, max(bottom, top + down)
+        width, top = max(width, left), bottom
+    size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+
+
+def _size(panel: Panel) -> tuple[int, int]:
+    width = WIDE if panel.wide else WIDTH
+    if panel.heat is None:
+        return width, HEIGHT
+    return width, max(HEIGHT, TOP + BOTTOM + 24 * len(panel.heat.y))
+
+
+# --- curves ---------------------------------------------------------------------------------------
+
+
+def _curves(panel: Panel, colours: dict[str, str], width: int, places: int) -> Iterator[str]:
+    drawn = [series for series in map(_finite, panel.series) if np.isfinite(series.y).any()]
+    x, y = _axes(panel, drawn, width)
+    yield from _frame(panel, x, y)
+    for guide in panel.guides:
+        yield _guide(guide, x, y)
+    for series in drawn:
+        yield from _series(series, series.colour or colours[series.label], x, y)
+    if not drawn:
+        yield _text((x.begin + x.end) / 2, (y.begin + y.end) / 2, "nothing yet", _MIDDLE)
+    yield from _under_pointer(panel, drawn, colours, x, y, places)
+
+
+def _finite(series: Series) -> Series:
+    x, y = thinned(np.asarray(series.x, np.float64), np.asarray(series.y, np.float64))
+    return Series(**{**vars(series), "x": x, "y": y, "low": None, "high": None})
+
+
+def _axes(panel: Panel, drawn: Sequence[Series], width: int) -> tuple[Axis, Axis]:
+    xs = np.concatenate([np.zeros(0), *(series.x for series in drawn)])
+    ys = np.concatenate([np.zeros(0), *(series.y for series in drawn)])
+    low, high = _range(xs, panel.x_log, 0.0)
+    x = Axis(low, high, LEFT, width - RIGHT, panel.x_log)
+    low, high = panel.y_range or _range(ys, panel.y_log, 0.06)
+    if panel.y_zero and not panel.y_log:
+        low, high = min(0.0, low), max(high, 1e-12)
+    return x, Axis(low, high, HEIGHT - BOTTOM, TOP, panel.y_log)
+
+
+def _range(values: np.ndarray, log: bool, margin: float) -> tuple[float, float]:
+    """From the least to the greatest, with some room; never of no length."""
+    values = values[np.isfinite(values) & (values > 0 if log else True)]
+    if not len(values):
+        return (1.0, 10.0) if log else (0.0, 1.0)
+    low, high = float(values.min()), float(values.max())
+    if log:
+        room = max((high / low) ** margin, 1.05)
+        return low / room, high * room
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        room = abs(high) / 2 or 0.5
+        return low - room, high + room
+    return low - margin * (high - low), high + margin * (high - low)
+
+
+def _frame(panel: Panel, x: Axis, y: Axis) -> Iterator[str]:
+    """The grid, the marks of the axes, and what the axes are."""
+    for value in ticks(y.low, y.high, y.log):
+        at = f"{y.at(value):.1f}"
+        yield f'<path d="M{x.begin},{at}H{x.end}" stroke="currentColor" stroke-opacity=".14"/>'
+        yield _text(
+            x.begin - 6, y.at(value) + 4, tick_text(value), 'text-anchor="end" opacity=".7"'
+        )
+    yield f'<path d="M{x.begin},{y.begin}H{x.end}" stroke="currentColor" stroke-opacity=".4"/>'
+    found = ticks(x.low, x.high, x.log, least=1.0 if panel.x in COUNTS else 0.0)
+    marks = panel.x_ticks or {value: tick_text(value) for value in found}
+    for value, name in marks.items():
+        yield _text(x.at(value), y.begin + 15, name, f'{_MIDDLE} opacity=".7"')
+    yield _text((x.begin + x.end) / 2, y.begin + 31, panel.x, f'{_MIDDLE} opacity=".7"')
+    if panel.y and panel.y != panel.title:
+        middle = (y.begin + y.end) / 2
+        turned = f'{_MIDDLE} opacity=".7" transform="rotate(-90 11 {middle:.0f})"'
+        yield _text(11, middle, panel.y, turned)
+
+
+def _guide(guide: Guide, x: Axis, y: Axis) -> str:
+    axis = y if guide.axis == "y" else x
+    at = axis.at(guide.value)
+    if not min(axis.begin, axis.end) <= at <= max(axis.begin, axis.end):
+        return ""
+    path = f"M{x.begin},{at:.1f}H{x.end}" if axis is y else f"M{at:.1f},{y.begin}V{y.end}"
+    line = f'<path d="{path}" stroke="{guide.colour}" stroke-dasharray="4 3"/>'
+    place = (x.begin + 4, at - 4) if axis is y else (at + 4, y.end + 10)
+    return line + (_text(*place, guide.label, 'opacity=".8"') if guide.label else "")
+
+
+def _series(series: Series, colour: str, x: Axis, y: Axis) -> Iterator[str]:
+    xs, ys = x(np.asarray(series.x)), y(np.asarray(series.y))
+    few = _spread(len(xs), MOST_POINTS)
+    xs, ys = xs[few], ys[few]
+    if series.line and len(xs) > 1:
+        dash = f' stroke-dasharray="{DASHES[series.dash]}"' if series.dash in DASHES else ""
+        yield (
+            f'<path d="{_path(xs, ys, steps=series.steps)}" fill="none" stroke="{colour}" '
+            f'stroke-width="{series.width:g}" stroke-opacity="{series.alpha:g}" '
+            f'stroke-linejoin="round"{dash}/>'
+        )
+    if series.marker or not series.line or len(xs) == 1:
+        size = 2.6 if series.marker else 1.6
+        for a, b in zip(xs.tolist(), ys.tolist(), strict=True):
+            if math.isfinite(a) and math.isfinite(b):
+                opacity = f' fill-opacity="{series.alpha:g}"' if series.alpha < 1 else ""
+                yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{size}" fill="{colour}"{opacity}/>'
+
+
+def _path(xs: np.ndarray, ys: np.ndarray, *, steps: bool) -> str:
+    """
+    >>> _path(np.array([0.0, 1, 2, 3]), np.array([5.0, np.nan, 5, 6]), steps=False)
+    'M0.0,5.0M2.0,5.0L3.0,6.0'
+    """
+    parts, begun = [], False
+    for a, b in zip(xs.tolist(), ys.tolist(), strict=True):
+        if not (math.isfinite(a) and math.isfinite(b)):
+            begun = False
+            continue
+        step = f"H{a:.1f}V{b:.1f}" if steps else f"L{a:.1f},{b:.1f}"
+        parts.append(step if begun else f"M{a:.1f},{b:.1f}")
+        begun = True
+    return "".join(parts)
+
+
+def _under_pointer(
+    panel: Panel, drawn: Sequence[Series], colours: dict[str, str], x: Axis, y: Axis, places: int
+) -> Iterator[str]:
+    """Strips from left to right; the one under the pointer shows the values of its place."""
+    told = {series.label: series for series in drawn if series.label}  # a label's last series
+    all_x = np.unique(np.concatenate([np.zeros(0), *(series.x for series in told.values())]))
+    chosen = all_x[_spread(len(all_x), places)] if len(all_x) else all_x
+    middles = x(chosen)
+    keep = np.isfinite(middles)
+    chosen, middles = chosen[keep], middles[keep].tolist()
+    edges = [x.begin, *((a + b) / 2 for a, b in pairwise(middles)), x.end]
+    for value, middle, (left, right) in zip(chosen, middles, pairwise(edges), strict=False):
+        said, marks = [], []
+        for label, series in told.items():
+            near = int(np.abs(series.x - value).argmin())
+            at = y.at(series.y[near])
+            if math.isfinite(at):
+                said.append(f"{label} {number(float(series.y[near]))}")
+                colour = series.colour or colours[label]
+                marks.append(f'<circle cx="{middle:.1f}" cy="{at:.1f}" r="3.5" fill="{colour}"/>')
+        words = f"{panel.x} {value:,.6g}: {', '.join(said)}"
+        right_half = middle > (x.begin + x.end) / 2
+        place = x.end if right_half else x.begin
+        anchor = 'text-anchor="end"' if right_half else ""
+        yield (
+            f'<g class="lockstep-at">'
+            f'<rect x="{left:.1f}" y="{y.end}" width="{max(0.1, right - left):.1f}" '
+            f'height="{y.begin - y.end}" fill="none" pointer-events="all"/>'
+            f'<g visibility="hidden" pointer-events="none">'
+            f'<path d="M{middle:.1f},{y.begin}V{y.end}" stroke="currentColor" stroke-opacity=".4"/>'
+            f"{''.join(marks)}{_text(place, TOP - 1, words, anchor)}</g></g>"
+        )
+
+
+def _spread(count: int, most: int) -> np.ndarray:
+    """The places of at most `most` of `count` points, both ends among them."""
+    if count <= most:
+        return np.arange(count)
+    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
+
+
+# --- heat maps ------------------------------------------------------------------------------------
+
+
+def _heat(panel: Panel, heat: Heat, width: int, height: int) -> Iterator[str]:
+    """Cells with their values written on them where there is room."""
+    values = np.asarray(heat.values, np.float64)
+    left = LEFT + 30
+    across, down = (width - RIGHT - left) / len(heat.x), (height - BOTTOM - TOP) / len(heat.y)
+    shades = _shares(values)
+    for i, j in np.ndindex(values.shape):
+        value, share = float(values[i, j]), float(shades[i, j])
+        a, b = left + j * across, TOP + i * down
+        known = math.isfinite(share)
+        better = 1 - share if heat.smaller else share  # dark is good
+        place = round(better * (len(SHADES) - 1)) if known else 0
+        fill, ink = (SHADES[place], "#fff" if place > 2 else "#222") if known else ("none", "none")
+        said = f"{panel.y} {heat.y[i]}, {panel.x} {heat.x[j]}: {heat.unit} {number(value)}"
+        edge = 'stroke="#d55e00" stroke-width="3"' if heat.best == (i, j) else ""
+        yield (
+            f'<g><title>{html.escape(said)}</title><rect x="{a + 1:.1f}" y="{b + 1:.1f}" '
+            f'width="{max(1.0, across - 2):.1f}" height="{max(1.0, down - 2):.1f}" '
+            f'fill="{fill}" {edge}/>'
+        )
+        if known and across > 40:
+            text = f'{_MIDDLE} fill="{ink}"'
+            yield _text(a + across / 2, b + down / 2 + 4, number(value), text)
+        yield "</g>"
+    for j in _spread(len(heat.x), max(1, int((width - left) / 46))).tolist():
+        yield _text(left + (j + 0.5) * across, height - BOTTOM + 15, heat.x[j], _MIDDLE)
+    for i, name in enumerate(heat.y):
+        yield _text(left - 6, TOP + (i + 0.5) * down + 4, name, 'text-anchor="end"')
+    yield _text(
+        (left + width - RIGHT) / 2, height - BOTTOM + 31, panel.x, f'{_MIDDLE} opacity=".7"'
+    )
+    middle = (TOP + height - BOTTOM) / 2
+    turned = f'{_MIDDLE} opacity=".7" transform="rotate(-90 11 {middle:.0f})"'
+    yield _text(11, middle, panel.y, turned)
+
+
+def _shares(values: np.ndarray) -> np.ndarray:
+    """Where each value lies between the least (0) and the greatest (1)."""
+    finite = values[np.isfinite(values)]
+    if is_wide(finite):
+        values, finite = np.log(values), np.log(finite)
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    return (values - low) / max(high - low, 1e-300)
+
+
+_MIDDLE = 'text-anchor="middle"'
+
+
+def _text(x: float, y: float, text: str, looks: str = "") -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" {looks}>{html.escape(text)}</text>'
