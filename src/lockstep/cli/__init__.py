@@ -7,13 +7,13 @@ something missing, 3 the loss was no longer finite, 130 interrupted.
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
 from collections.abc import Sequence
 
 from lockstep import extensions
+from lockstep.cli import completion
 from lockstep.cli.parsing import Parser, split_fields, with_hyphens
 from lockstep.errors import LockstepError
 
@@ -35,6 +35,7 @@ FILES = (  # in the order of their commands in the help
     "devices",
     "experiment",
     "book",
+    "completion",
 )
 
 
@@ -45,6 +46,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except LockstepError as error:
         return _fail(str(error), error.exit_code)
     parser = build_parser()
+    completion.answer_shell(parser)
     given = list(sys.argv[1:] if argv is None else argv)
     for word in given:
         if "\0" in word:  # no file, name or number has one, and Python's functions trip over it
@@ -84,7 +86,7 @@ def _fail(message: str, code: int) -> int:
     return code
 
 
-def build_parser() -> argparse.ArgumentParser:
+def build_parser() -> Parser:
     """Every command with its options. Imports no framework, no NumPy."""
     parser = Parser(
         prog="lockstep",

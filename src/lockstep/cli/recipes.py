@@ -10,7 +10,7 @@ from lockstep.cli.output import answer, print_columns
 
 def register(subparsers: Any) -> None:
     parser = subparsers.add_parser("recipes", help="list the recipes, or print one as TOML")
-    parser.add_argument("name", nargs="?", metavar="NAME", help="print this recipe as TOML")
+    parser.add_argument("name", nargs="?", metavar="RECIPE", help="print this recipe as TOML")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.set_defaults(handler=_recipes)
 
