@@ -214,9 +214,11 @@ class Snapshot:
     """All that a run needs to be continued, in canonical NumPy: weights, optimizer slots, carried
     state.
 
-    `slots` are keyed "slot/weight" ("velocity/w_h"); `carry` is {} for models without state.
+    `slots` are keyed "slot/weight" ("velocity/w_h"); `carry` is {} for models without state. `best`
+    are the weights that early stopping keeps, {} without it: no step depends on them.
     """
 
     weights: Arrays
     slots: Arrays = field(default_factory=dict)
     carry: Arrays = field(default_factory=dict)
+    best: Arrays = field(default_factory=dict)

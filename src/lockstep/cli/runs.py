@@ -85,6 +85,7 @@ def _outline(directory: RunDirectory, history: History) -> dict[str, Any]:
         "status": directory.status,
         "steps": len(history),
         "metrics": history.metrics,
+        "best": history.best_to_dict(),
         "last_batch_loss": history.metrics.get("loss"),
         "remarks": history.remarks,
         "damage": history.damage,

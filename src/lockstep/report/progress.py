@@ -23,7 +23,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from lockstep.report.quantities import duration, lr, metrics_line, number, rate
+from lockstep.report.quantities import duration, lr, metric_name, metrics_line, number, rate
 from lockstep.showing import is_live
 from lockstep.training.events import (
     CheckpointSkipped,
@@ -38,6 +38,7 @@ from lockstep.training.events import (
     RunStarted,
     SpecChanged,
     StepsCompleted,
+    StoppedEarly,
     described,
 )
 
@@ -105,12 +106,25 @@ def ending(event: Event) -> str | None:
     return f"interrupted at step {event.step}" if isinstance(event, RunInterrupted) else None
 
 
+def said_stopped(event: StoppedEarly) -> str:
+    """Why a run stopped early.
+
+    >>> said_stopped(StoppedEarly(600, 450, "validation_loss", 0.25, 1))
+    'after step 450 a measurement brought no gain in validation loss'
+    """
+    many = "a measurement" if event.waited == 1 else f"{event.waited} measurements"
+    name = metric_name(event.metric)
+    return f"after step {event.best:,} {many} brought no gain in {name}"
+
+
 def remark(event: Event) -> str | None:
     """What a person should know of a run, whatever its progress; None for most events."""
     if isinstance(event, RemarkMade):
         return f"note: {event.text}"
     if isinstance(event, CheckpointSkipped | LogDamaged):
         return described(event)
+    if isinstance(event, StoppedEarly):
+        return f"stopped early: {said_stopped(event)}"
     return f"changed: {'; '.join(event.changes)}" if isinstance(event, SpecChanged) else None
 
 
@@ -119,7 +133,7 @@ def _line(event: Event, pace: Pace) -> tuple[str, str] | None:
     if isinstance(event, EpochCompleted) and pace.shows(event.epoch):
         return f"epoch {event.epoch + 1}: {metrics_line(event.metrics)}", ""
     if said := remark(event):
-        return said, "" if isinstance(event, SpecChanged) else "yellow"
+        return said, "" if isinstance(event, SpecChanged | StoppedEarly) else "yellow"
     if said := ending(event):
         return said, "" if isinstance(event, RunCompleted) else "yellow"
     return None

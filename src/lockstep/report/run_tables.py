@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from rich.console import RenderableType
 from rich.text import Text
 
+from lockstep.report.progress import said_stopped
 from lockstep.report.quantities import (
     duration,
     lr,
@@ -34,6 +35,7 @@ def run_facts(history: History, status: str) -> list[tuple[str, str]]:
     facts = [("status", status), ("steps", f"{len(history):,}")]
     if len(history.frameworks) > 1:
         facts.append(("frameworks", frameworks_line(history.frameworks, len(history))))
+    facts += _best_facts(history)
     facts += [(metric_name(name), metric(name, value)) for name, value in history.metrics.items()]
     if rates:
         speed = f"{rate(rates[len(rates) // 2])} steps/s"
@@ -43,6 +45,18 @@ def run_facts(history: History, status: str) -> list[tuple[str, str]]:
     facts += [("ran as", note) for note in history.notes]
     facts += [("note", text) for text in history.remarks]
     return facts + [("damage", line) for line in history.damage]
+
+
+def _best_facts(history: History) -> list[tuple[str, str]]:
+    """Which step the run's weights are of, and why it ended before its last."""
+    facts = []
+    if history.stopped is not None:
+        facts.append(("stopped early", said_stopped(history.stopped)))
+    if history.bests:
+        best = history.bests[-1]
+        value = f"{metric_name(best.metric)} {metric(best.metric, best.value)}"
+        facts.append(("best weights", f"those after {best.step:,} steps: {value}"))
+    return facts
 
 
 def frameworks_line(parts: Sequence[tuple[str, int]], num_steps: int) -> str:
@@ -59,8 +73,8 @@ def print_result(result: Result, file: TextIO | None = None) -> None:
     """What a run came to, after it ended."""
     parts: list[RenderableType] = [Text(result_title(result), "bold")]
     if not result.ran and result.status == "completed":
-        more = "it was completed already. Give it more to do with --epochs N."
-        parts.append(f"nothing was run: {more}")
+        more = "--epochs N" if result.history.stopped is None else "--patience N or --epochs N"
+        parts.append(f"nothing was run: it was completed already. Give it more to do with {more}.")
     facts = run_facts(result.history, result.status)
     if result.directory is not None:
         facts.append(("folder", str(result.directory)))

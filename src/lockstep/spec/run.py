@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from lockstep.checks import folder_name, listed, one_of, part_of, store, truth, whole
+from lockstep.checks import folder_name, listed, number, one_of, part_of, store, truth, whole
 from lockstep.errors import InputError
 from lockstep.schedules import KINDS, ReduceOnPlateau, Schedule
 from lockstep.showing import present
@@ -46,6 +46,12 @@ def _splits(field: str, value: object) -> tuple[str, ...]:
     return tuple(one_of(field, split, SPLITS) for split in listed(field, value, '["train"]'))
 
 
+def _metric(field: str, value: object) -> str:
+    if not isinstance(value, str) or not (value.isidentifier() or not value):
+        raise InputError(field, value, "is no metric", "Name one such as validation_accuracy.")
+    return value
+
+
 @dataclass(frozen=True)
 class RunSpec:
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
@@ -55,6 +61,7 @@ class RunSpec:
     `evaluate_epochs` epochs and at the end, beside a validation part; with `evaluate_steps` also
     before the first update and after every so many. `checkpoint_steps` 0 means after an epoch, at
     most every ten seconds, and at the end. `threads` 0 leaves their number to the framework.
+    `patience` counts measurements: of epochs, and those of `evaluate_steps`.
     """
 
     name: str = _option(
@@ -122,6 +129,27 @@ class RunSpec:
         rare=True,
         added=True,
     )
+    patience: int = _option(
+        "stop after so many measurements without a gain, and take the best weights; 0: go on",
+        partial(whole, least=0),
+        0,
+        rare=True,
+        added=True,
+    )
+    watch: str = _option(
+        "the metric that patience is about (default: validation_loss)",
+        _metric,
+        "",
+        rare=True,
+        added=True,
+    )
+    least_gain: float = _option(
+        "by how much the metric must get better to be a gain",
+        partial(number, least=0.0),
+        0.0,
+        rare=True,
+        added=True,
+    )
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -130,6 +158,10 @@ class RunSpec:
         if self.evaluate_steps and not self.measured:
             remedy = "Give --evaluate train, test or both."
             raise InputError("evaluate_steps", self.evaluate_steps, "no split is measured", remedy)
+        if self.patience and not self.watch and "validation" not in self.measured:
+            problem = "there is no validation part to watch"
+            remedy = "Add --data.validation 0.1, or name a metric, such as --watch train_loss."
+            raise InputError("patience", self.patience, problem, remedy)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, as TOML and JSON hold them."""
@@ -178,6 +210,11 @@ class RunSpec:
         """
         held = getattr(self.data, "validation", 0.0) and "validation" not in self.evaluate
         return ("validation", *self.evaluate) if held else self.evaluate
+
+    @property
+    def watched(self) -> str:
+        """The metric that early stopping goes by."""
+        return self.watch or "validation_loss"
 
     @property
     def hash(self) -> str:

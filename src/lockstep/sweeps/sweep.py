@@ -229,8 +229,9 @@ def _fits_many(spec: RunSpec) -> bool:
     """Whether a run may be one of many in this process; its program decides the rest."""
     here = registry.is_installed(spec.framework)
     own_threads = spec.threads and not threads.are(spec.threads)
-    # loss between the ends of epochs is a run's own affair
-    if not here or own_threads or spec.evaluate_steps or spec.devices > 1:
+    # loss between the ends of epochs, and when to stop, is a run's own affair
+    alone = spec.evaluate_steps or spec.patience or spec.devices > 1
+    if not here or own_threads or alone:
         return False
     return registry.get(spec.framework).many_program is not None
 

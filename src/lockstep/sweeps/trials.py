@@ -15,6 +15,7 @@ from lockstep.showing import Picture, present
 from lockstep.spec import RunSpec
 from lockstep.sweeps.command import train_command
 from lockstep.sweeps.grid import Grid
+from lockstep.training.early_stopping import smaller_is_better
 
 PREFERRED = (
     *("validation_accuracy", "validation_loss", "test_accuracy", "test_loss"),
@@ -105,14 +106,6 @@ class Sweep:
     def _repr_html_(self) -> str:
         html: str = present("sweep_html", self)
         return html
-
-
-def smaller_is_better(metric: str) -> bool:
-    """
-    >>> smaller_is_better("test_loss"), smaller_is_better("test_accuracy")
-    (True, False)
-    """
-    return not metric.endswith("accuracy")
 
 
 def check_metric(metric: str) -> None:

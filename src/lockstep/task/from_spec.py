@@ -13,7 +13,7 @@ from lockstep.data.encoding import Encoding
 from lockstep.data.examples import example_batch, one_by_one
 from lockstep.data.held_back import with_validation
 from lockstep.data.source import Progress
-from lockstep.errors import InputError
+from lockstep.errors import InputError, unknown
 from lockstep.models.losses import LOSSES, Loss
 from lockstep.ops import Arrays
 from lockstep.spec import OwnData, RunSpec
@@ -30,7 +30,16 @@ def assemble(spec: RunSpec, own: Own | None = None, progress: Progress | None = 
             splits = ", ".join(task.splits)
             problem = f"{part.kind} data has no such split"
             raise InputError("evaluate", split, problem, f"It has {splits}.")
+    _check_watched(spec, task)
     return task
+
+
+def _check_watched(spec: RunSpec, task: Task) -> None:
+    """Refuse a metric that early stopping would never see."""
+    known = ["train_loss", *(["train_perplexity"] if task.time_first else [])]
+    known += [name for split in spec.measured for name in task.metric_names(split).values()]
+    if spec.patience and spec.watched not in known:
+        raise unknown("watch", spec.watched, known)
 
 
 def model_of(spec: RunSpec, encoding: Encoding | None = None) -> models.Model:

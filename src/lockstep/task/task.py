@@ -80,6 +80,15 @@ class Task:
         weights = self.splits[split].get("weight")
         return self.count(split) if weights is None else float(weights.sum())
 
+    def metric_names(self, split: str) -> dict[str, str]:
+        """What is measured of a split, with its name in reports: {"loss": "test_loss", ...}."""
+        # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
+        prefix = "final_train" if split == "train" else split
+        kinds = ["loss", *(["perplexity"] if self.time_first else [])]
+        if self.classifies and self.vocabulary is None:  # of a text nobody asks how often
+            kinds.append("accuracy")
+        return {kind: f"{prefix}_{kind}" for kind in (*kinds, *self.metrics)}
+
     def losses(self, ops: Ops, outputs: Array, y: Array) -> Array:
         """One for each label (or example without labels), time first: (T * B,)."""
         return self._time_first(ops, self.loss(ops, outputs, y), y)

@@ -45,7 +45,7 @@ def save(folder: Path, step: int, snapshot: Snapshot, facts: dict[str, Any]) -> 
     """
     arrays = {
         f"{group}/{name}": value
-        for group in ("weights", "slots", "carry")
+        for group in ("weights", "slots", "carry", "best")
         for name, value in getattr(snapshot, group).items()
     }
     path = path_of(folder, step)

@@ -38,6 +38,7 @@ def evaluate_if_due(run: Training, epoch: int) -> None:
     metrics = evaluate_splits(run)
     if not stop_if_broken(run, metrics):
         run.emit(StepsEvaluated(run.step, epoch, metrics, run.seconds))
+        run.observe(metrics)
 
 
 def evaluate_splits(run: Training) -> dict[str, float]:
@@ -56,19 +57,13 @@ def evaluate_split(run: Training, split: str) -> dict[str, float]:
 
 def split_metrics(task: Task, split: str, sums: Sums) -> dict[str, float]:
     """The metrics of a split, from the sums over it."""
-    # the mean over an epoch's steps is train_loss; the loss of the state at its end is another
-    prefix = "final_train" if split == "train" else split
     loss = sums.loss / task.total_weight(split)
-    metrics = {f"{prefix}_loss": loss}
-    if task.time_first:
-        metrics[f"{prefix}_perplexity"] = perplexity(loss)
-    if task.classifies and task.vocabulary is None:  # of a text nobody asks how often
-        metrics[f"{prefix}_accuracy"] = sums.correct / sums.count
+    values = {"loss": loss, "perplexity": perplexity(loss), "accuracy": sums.correct / sums.count}
     if task.metrics:
         examples = task.num_examples(split)
-        named = zip(task.metrics, sums.metrics, strict=True)
-        metrics |= {f"{prefix}_{name}": value / examples for name, value in named}
-    return metrics
+        own = zip(task.metrics, sums.metrics, strict=True)
+        values |= {name: value / examples for name, value in own}
+    return {name: values[kind] for kind, name in task.metric_names(split).items()}
 
 
 def watched(spec: RunSpec) -> str:

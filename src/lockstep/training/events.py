@@ -92,6 +92,17 @@ class StepsEvaluated:
 
 
 @dataclass(frozen=True)
+class BestKept:
+    """What was measured after `step` updates is the best so far by `metric`, which early stopping
+    watches; the weights of that step are kept. `metrics` are all that were measured then."""
+
+    step: int
+    metric: str
+    value: float
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True)
 class LearningRateSet:
     """A callback set the rate by hand, from `step` on; None returned it to the schedule."""
 
@@ -139,6 +150,18 @@ class SpecChanged:
 
 
 @dataclass(frozen=True)
+class StoppedEarly:
+    """The run ended at `step`: since `best` updates, where `metric` was `value`, so many (`waited`)
+    measurements brought no gain. Its weights are those of `best`; None and 0 where none was."""
+
+    step: int
+    best: int
+    metric: str
+    value: float | None
+    waited: int
+
+
+@dataclass(frozen=True)
 class RunDiverged:
     """The loss of `step` was not finite after an update with `lr`; the state at `kept` is saved."""
 
@@ -165,12 +188,14 @@ Event = (
     | StepsCompleted
     | EpochCompleted
     | StepsEvaluated
+    | BestKept
     | LearningRateSet
     | RemarkMade
     | CheckpointSaved
     | CheckpointSkipped
     | LogDamaged
     | SpecChanged
+    | StoppedEarly
     | RunDiverged
     | RunInterrupted
     | RunCompleted

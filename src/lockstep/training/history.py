@@ -16,15 +16,18 @@ from lockstep.errors import unknown
 from lockstep.showing import Picture, present
 from lockstep.training import columns
 from lockstep.training.events import (
+    BestKept,
     CheckpointSkipped,
     EpochCompleted,
     Event,
     LogDamaged,
     ProgramCompiled,
     RemarkMade,
+    RunDiverged,
     RunStarted,
     StepsCompleted,
     StepsEvaluated,
+    StoppedEarly,
     described,
 )
 from lockstep.training.steps import RECORD, StepFile, column, lost, records_of
@@ -92,6 +95,8 @@ class History:
         self._calls: tuple[np.ndarray, np.ndarray] | None = None
         self.epochs: Epochs[EpochCompleted] = Epochs()
         self.evaluations: Epochs[StepsEvaluated] = Epochs()  # those between the ends of epochs
+        self.bests: list[BestKept] = []  # of early stopping: the last is the best
+        self.stopped: StoppedEarly | None = None
         self.compile_seconds = 0.0
         self.notes: list[str] = []
         self.remarks: list[str] = []
@@ -116,8 +121,19 @@ class History:
         elif isinstance(event, RunStarted):
             self.steps_per_epoch, self.facts = event.steps_per_epoch, event.facts
             self._forget_evaluations(event.step + 1)  # they are measured again
+            self.stopped = None
+            self._forget_bests(event.step + 1)
+            if self.bests and self.bests[-1].metric != event.facts.get("watch"):
+                self.bests.clear()
             if "framework" in event.facts:
                 self._begin_in(event.facts["framework"], event.step)
+        elif isinstance(event, BestKept):
+            self._forget_bests(event.step)
+            self.bests.append(event)
+        elif isinstance(event, StoppedEarly):
+            self.stopped = event
+        elif isinstance(event, RunDiverged):
+            self._forget_bests(event.kept + 1)
         elif isinstance(event, RemarkMade) and event.text not in self.remarks:
             self.remarks.append(event.text)
         elif isinstance(event, ProgramCompiled):
@@ -129,6 +145,10 @@ class History:
         """Drop those after `step` updates or more."""
         while self.evaluations and self.evaluations[-1].step >= step:
             self.evaluations.pop()
+
+    def _forget_bests(self, step: int) -> None:
+        while self.bests and self.bests[-1].step >= step:
+            self.bests.pop()
 
     def _begin_in(self, framework: str, step: int) -> None:
         while self.frameworks and self.frameworks[-1][1] >= step:  # it came to nothing
@@ -186,13 +206,29 @@ class History:
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The newest value of every epoch metric, and of the step loss."""
+        """The newest value of every epoch metric, and of the step loss. With early stopping what
+        was measured at the best step is that of the run's weights."""
         newest: dict[str, float] = {}
         for event in self.epochs:
             newest |= event.metrics
+        if self.bests:
+            newest |= self.bests[-1].metrics
         if len(self):
             newest["loss"] = float(self[-1, "loss"])
         return newest
+
+    def best_to_dict(self) -> dict[str, Any] | None:
+        """Which step the run's weights are of, by early stopping, and why; None without it."""
+        if not self.bests:
+            return None
+        best = self.bests[-1]
+        early = self.stopped is not None
+        return {
+            "step": best.step,
+            "metric": best.metric,
+            "value": best.value,
+            "stopped_early": early,
+        }
 
     @property
     def seconds(self) -> float:

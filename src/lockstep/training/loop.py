@@ -19,14 +19,15 @@ from lockstep.training.run_state import EpochSums, Training, keep_last_good
 
 
 def train_loop(run: Training) -> None:
-    """Train to the end, or until stopped, interrupted or diverged. The state is saved each way,
-    and only then the end is announced."""
+    """Train to the end, or until patience ends, or stopped, interrupted or diverged. The state is
+    saved each way, and only then the end is announced."""
     if run.step == 0:
         evaluate_if_due(run, epoch=0)
     while not run.finished and run.goes_on():
         _epoch(run, run.epochs_ended)
     run.save()
     if run.finished:
+        run.tell_early_end()
         run.emit(RunCompleted(run.step, run.seconds))
     elif run.divergence is not None:
         run.emit(run.divergence)
@@ -65,6 +66,7 @@ def _end_epoch(run: Training, epoch: int) -> None:
     run.rates.observe(metrics, watched(run.spec))
     run.epochs_ended += 1
     run.emit(EpochCompleted(epoch, run.step, metrics, run.seconds))
+    run.observe(metrics)
     run.save_if_due(epoch_ended=True)
 
 

@@ -41,12 +41,12 @@ class Result:
 
     @property
     def weights(self) -> dict[str, Any]:
-        """The final weights, canonical, by name."""
-        return self.snapshot.weights
+        """The final weights, canonical, by name; with patience, those of the best measurement."""
+        return self.snapshot.best or self.snapshot.weights
 
     @property
     def metrics(self) -> dict[str, float]:
-        """The newest value of every metric."""
+        """The newest value of every metric; with patience, those measured with the best weights."""
         return self.history.metrics
 
     @property
@@ -73,6 +73,7 @@ class Result:
             "frameworks": [[name, step] for name, step in self.history.frameworks],
             "steps": len(self.history),
             "metrics": self.metrics,
+            "best": self.history.best_to_dict(),
             "last_batch_loss": self.metrics.get("loss"),  # metrics.loss by a clearer name
             "seconds": self.history.seconds,
             "compile_seconds": self.history.compile_seconds,

@@ -16,7 +16,8 @@ from lockstep.ops import Snapshot
 from lockstep.processes.collective import Collective, NullCollective
 from lockstep.spec import RunSpec
 from lockstep.task import Task
-from lockstep.training.events import Event, LearningRateSet, RunDiverged
+from lockstep.training.early_stopping import Best, is_over
+from lockstep.training.events import BestKept, Event, LearningRateSet, RunDiverged, StoppedEarly
 from lockstep.training.rates import Rates
 
 CALL_SECONDS = 0.25  # about how long one call of the program may take: progress, Ctrl-C
@@ -43,6 +44,7 @@ class Call:
     epochs_ended: int
     sums: EpochSums
     rates: dict[str, Any]
+    best: Best | None
     losses: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
@@ -66,6 +68,7 @@ class Training:
     interrupted: bool = False
     divergence: RunDiverged | None = None
     previous_call: Call | None = None
+    best: Best | None = None  # with patience only
     collective: Collective = field(default_factory=NullCollective)
     folder: Path | None = None  # where the run is kept
     _pace: float = 8.0
@@ -88,8 +91,13 @@ class Training:
 
     @property
     def finished(self) -> bool:
-        """Whether the last epoch, whole or cut short by max_steps, has ended."""
-        return self.epochs_ended * self.steps_per_epoch >= self.num_steps
+        """Whether the last epoch, whole or cut short by max_steps, has ended, or patience has."""
+        return self.ended_early or self.epochs_ended * self.steps_per_epoch >= self.num_steps
+
+    @property
+    def ended_early(self) -> bool:
+        """Whether patience has come to its end before the run has."""
+        return self.step < self.num_steps and is_over(self.spec, self.best)
 
     @property
     def status(self) -> str:
@@ -133,14 +141,38 @@ class Training:
         """Rank 0's values: what the processes of a run must have in common."""
         return self.collective.broadcast([values])[0]
 
+    def observe(self, metrics: dict[str, float]) -> None:
+        """Show early stopping what was measured; rank 0 says whether it is a gain."""
+        best, name = self.best, self.spec.watched
+        if best is None or name not in metrics or not self.step:
+            return
+        gain = best.gains(metrics[name], self.spec.least_gain)
+        if bool(self.agree(np.array([gain]))[0]):
+            weights = self.program.dump(self.state).weights
+            self.best = Best(name, metrics[name], self.step, weights=weights)
+            self.emit(BestKept(self.step, name, metrics[name], metrics))
+        else:
+            self.best = replace(best, waited=best.waited + 1)
+
+    def tell_early_end(self) -> None:
+        """Say so if the run ends early."""
+        if (best := self.best) is not None and self.ended_early:
+            event = StoppedEarly(self.step, best.step, best.watch, best.value, best.waited)
+            self.emit(event)
+
     def emit(self, event: Event) -> None:
         for listener in self.listeners:
             listener(event)
 
     def save(self) -> None:
         """Write a checkpoint of this moment."""
-        self.save_snapshot(self, self.program.dump(self.state))
+        self.save_snapshot(self, self.snapshot())
         self._saved = time.monotonic()
+
+    def snapshot(self) -> Snapshot:
+        """All that the run needs to be continued from here. A host sync."""
+        best = {} if self.best is None else self.best.weights
+        return replace(self.program.dump(self.state), best=best)
 
     def save_if_due(self, *, epoch_ended: bool) -> None:
         """Save at multiples of checkpoint_steps, or at an epoch's end when the last is old.
@@ -156,7 +188,7 @@ class Training:
             self.save()
 
     def call_size(self) -> int:
-        """How many steps the next call may take; 0 once the run was stopped.
+        """How many steps the next call may take; 0 once the run was stopped, or ended early.
 
         Rank 0 says it for all processes, and the rate that it set by hand: they agree once a call,
         for that costs as much as a step of a small model."""
@@ -164,7 +196,7 @@ class Training:
         # counted from step 0: a resumed run has its events where an uninterrupted one has
         multiples = (self.event_steps, self.spec.checkpoint_steps, self.spec.evaluate_steps)
         limits += [every - self.step % every for every in multiples if every]
-        size = 0 if self.stopped else max(1, min(limits))
+        size = 0 if self.stopped or self.ended_early else max(1, min(limits))
         size, self.rates.by_hand = self.agree(np.array([size, self.rates.by_hand])).tolist()
         self.stopped = self.stopped or size == 0
         return int(size)
@@ -172,12 +204,12 @@ class Training:
     def call(self, rows: np.ndarray, lrs: np.ndarray) -> Call:
         """The next call, with all that is needed to go back to before it."""
         sums, rates = replace(self.sums), self.rates.to_dict()
-        return Call(rows, lrs, self.state, self.step, self.epochs_ended, sums, rates)
+        return Call(rows, lrs, self.state, self.step, self.epochs_ended, sums, rates, self.best)
 
     def go_back(self, call: Call) -> None:
         """Take up the run as it was before a call."""
         self.state, self.step, self.epochs_ended = call.state, call.step, call.epochs_ended
-        self.sums = replace(call.sums)
+        self.sums, self.best = replace(call.sums), call.best
         self.rates = Rates(self.spec.schedule, self.spec.schedule_per, call.rates)
 
     def advance(self, state: State, losses: np.ndarray, batch_size: int, seconds: float) -> None:

@@ -37,6 +37,7 @@ from lockstep.training import checkpoints
 from lockstep.training.audience import Audience, Callback, Listener, attended
 from lockstep.training.checkpoints import Found
 from lockstep.training.directory import RunDirectory, find, holds_run, refuse_taken
+from lockstep.training.early_stopping import is_over, taken_up
 from lockstep.training.events import (
     CheckpointSaved,
     CheckpointSkipped,
@@ -335,9 +336,11 @@ def _completed(directory: RunDirectory, spec: RunSpec, own: Own | None) -> Resul
     if not started or "epochs_ended" not in facts:
         return None
     steps_per_epoch = started[-1].steps_per_epoch
+    over = is_over(spec, taken_up(spec, facts, snapshot))
     total = spec.epochs * steps_per_epoch
     wanted = min(total, spec.max_steps) if spec.max_steps else total
-    if facts["epochs_ended"] * steps_per_epoch < wanted or facts["step"] < wanted:
+    left = facts["epochs_ended"] * steps_per_epoch < wanted or facts["step"] < wanted
+    if left and not over:
         return None
     before = directory.spec
     check_own(before, own, directory.path)
@@ -398,6 +401,7 @@ def _run(
         seconds=facts.get("seconds", 0.0),
         sums=EpochSums(*facts.get("sums", (0.0, 0))),
         event_steps=audience.event_steps,
+        best=taken_up(spec, facts, snapshot),
         collective=collective,
         folder=directory.path if directory else None,
     )
@@ -410,6 +414,8 @@ def _run(
         quiet = np.errstate(over="ignore", invalid="ignore", divide="ignore")
         with first_interrupt(run.interrupt), quiet:
             outline = {**task.facts, "framework": spec.framework}
+            if spec.patience:
+                outline["watch"] = spec.watched
             run.emit(RunStarted(run.step, run.num_steps, run.steps_per_epoch, outline))
             for event in news:
                 run.emit(event)
@@ -428,7 +434,7 @@ def _run(
     path = directory.path if directory else None
     if directory is not None:
         history = directory.history()
-    return Result(spec, task, history, program.dump(run.state), run.status, path)
+    return Result(spec, task, history, run.snapshot(), run.status, path)
 
 
 def _train_together(run: Training) -> None:
@@ -456,7 +462,8 @@ def _call_back(callback: Callback, run: Training, event: Event) -> None:
 
 
 def _host_facts(run: Training) -> dict[str, Any]:
-    return {
+    best = {"best": run.best.to_dict()} if run.best is not None else {}
+    return best | {
         "step": run.step,
         "epochs_ended": run.epochs_ended,
         "seconds": run.seconds,

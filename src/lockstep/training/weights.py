@@ -40,7 +40,8 @@ class Trained:
 
 
 def trained(run: str | Path, *, strict: bool = False) -> Trained:
-    """The weights of a run's newest whole checkpoint; those it began with are refused.
+    """The weights of a run's newest whole checkpoint, with patience the best that it has; those a
+    run began with are refused.
 
     With `strict`, so is a run whose newest checkpoint is damaged.
     """
@@ -58,9 +59,14 @@ def trained(run: str | Path, *, strict: bool = False) -> Trained:
             f"lockstep resume {directory.path}"
         )
     notes = [f"{name} is damaged ({problem})" for name, problem in found.damaged.items()]
-    if (status := directory.status) != "completed":
+    status, best = directory.status, found.facts.get("best", {})
+    if found.snapshot.best:
+        what = f"the best of {step:,} steps by {best['watch']}"
+        notes.append(f"{what}: these are the weights after {best['step']:,}")
+        step = best["step"]
+    if status != "completed":
         notes.append(f"the run is {status}: these are its weights after {step:,} steps")
-    return Trained(found.snapshot.weights, step, tuple(notes))
+    return Trained(found.snapshot.best or found.snapshot.weights, step, tuple(notes))
 
 
 def save_weights(weights: Arrays, model: Model, path: str | Path, layout: str = CANONICAL) -> Path:
