@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from lockstep.d2l.classifying import accuracy, over
 from lockstep.d2l.loops import train_images
 from lockstep.d2l.torch.devices import try_all_gpus
+from lockstep.d2l.torch.parallel import scatter
 from lockstep.d2l.torch.primitives import PRIMITIVES
 
 
@@ -19,7 +20,7 @@ def split_batch(X: Tensor, y: Tensor, devices: Sequence[torch.device]) -> tuple[
     """Parts of a batch, one on each device."""
     if X.shape[0] != y.shape[0]:
         raise ValueError(f"{X.shape[0]} inputs and {y.shape[0]} labels")
-    return nn.parallel.scatter(X, devices), nn.parallel.scatter(y, devices)
+    return scatter(X, devices), scatter(y, devices)
 
 
 class Residual(nn.Module):
