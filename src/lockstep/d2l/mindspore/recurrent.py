@@ -83,10 +83,20 @@ def _gradients(net: Any, loss: Callable[..., Any]) -> Callable[..., Any]:
         y_hat, state = net(X, state)
         return loss(y_hat, y).mean(), state
 
+    # an argument that is a tuple counts as a constant: each batch would be compiled anew
+    def forward_parts(X: Any, y: Any, *state: Any) -> tuple[Any, Any]:
+        y_hat, after = net(X, state)
+        return loss(y_hat, y).mean(), after
+
     # compiled: step by step a batch takes seconds, and its state keeps the graph of the one before
-    found: Callable[..., Any] = ms.jit(
-        ms.value_and_grad(forward, None, net.trainable_params(), has_aux=True)
+    whole, parts = (
+        ms.jit(ms.value_and_grad(function, None, net.trainable_params(), has_aux=True))
+        for function in (forward, forward_parts)
     )
+
+    def found(X: Any, y: Any, state: Any) -> Any:
+        return parts(X, y, *state) if isinstance(state, tuple | list) else whole(X, y, state)
+
     return found
 
 
@@ -119,7 +129,7 @@ def train_ch8(
 
         def updater(grads: Any) -> None:
             for param, grad in zip(net.params, grads, strict=True):
-                param.set_data(param - lr * grad)
+                ops.assign(param, param - lr * grad)
 
     gradients = _gradients(net, loss)
     train_text(

@@ -29,7 +29,7 @@ def squared_loss(y_hat: Any, y: Any) -> Any:
 def sgd(params: Iterable[Any], grads: Iterable[Any], lr: float, batch_size: int) -> None:
     """One step down the gradients of a loss that was summed over the batch."""
     for param, grad in zip(params, grads, strict=True):
-        param.set_data(param - lr * grad / batch_size)
+        ops.assign(param, param - lr * grad / batch_size)
 
 
 def train_ch11(
