@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from benchmarks import chapters
 from benchmarks.busy_machine import time_on_busy_machine
+from benchmarks.large_text import READINGS, read_large_texts
 from benchmarks.long_run import time_long_run
 from benchmarks.many_settings import time_together
 from benchmarks.memory import peak_memory
@@ -162,6 +163,21 @@ def sweep(rounds: int) -> list[Row]:
     return rows
 
 
+def text(rounds: int) -> list[Row]:
+    rows = []
+    for script, found in read_large_texts(rounds).items():
+        plain = found["Path.read_text"]
+        for reading in READINGS[1:]:
+            seconds, memory = (a / b for a, b in zip(found[reading], plain, strict=True))
+            name = f"100 MB of {script}, {reading}, over Path.read_text"
+            detail = f"{found[reading][0]:.3g} s / {plain[0]:.3g} s"
+            bound = 1.2 if reading == "as text" else None
+            rows.append(Row(f"{name}: time", seconds, "times", bound, False, detail))
+            detail = f"{found[reading][1]:.0f} MiB / {plain[1]:.0f} MiB"
+            rows.append(Row(f"{name}: memory", memory, "times", 4.0, False, detail))
+    return rows
+
+
 BENCHMARKS: dict[str, Callable[[int], Iterable[Row]]] = {
     "airfoil": airfoil,
     "lenet": lenet,
@@ -174,6 +190,7 @@ BENCHMARKS: dict[str, Callable[[int], Iterable[Row]]] = {
     "beside": beside,
     "log": log,
     "sweep": sweep,
+    "text": text,
 }
 
 

@@ -5,9 +5,10 @@ Large texts are taken a block at a time: beside the text itself only its symbols
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,105 +31,89 @@ from lockstep.data.own_table import first
 from lockstep.data.plans import WindowPlan
 from lockstep.data.source import Progress
 from lockstep.data.table_file import decoded
+from lockstep.data.text_codes import (
+    MOST_CODES,
+    chapter_letters,
+    count_bytes,
+    count_codes,
+    replaced,
+)
 from lockstep.errors import InputError
 from lockstep.spec import TextFile
 
-BLOCK = 2**21  # characters at a time
-MOST_CODES = 0x110000
-_SPACE, _NEWLINE = ord(" "), ord("\n")
-_KINDS = np.full(256, _SPACE, np.uint8)  # a letter lowered, an end of line, or anything else
-for _letter in LETTERS[1:]:
-    _KINDS[[ord(_letter), ord(_letter.upper())]] = ord(_letter)
-_KINDS[[_NEWLINE, ord("\r")]] = _NEWLINE
+_T = TypeVar("_T")
+CHANGES_LENGTH = (
+    "\u0130",
+    "\u03a3",
+)  # lowered, these become two characters, or depend on what follows
 
 
-def read_text(path: Path) -> tuple[str, str]:
-    """The text of a UTF-8 file, or of all .txt files of a folder in order of their names, and the
-    digest; ends of lines become newlines. The digest is computed beside the decoding."""
-    if path.is_dir():
-        files = sorted(p for p in path.rglob("*.txt*") if p.suffix in (".txt", ".gz"))
-        if not files:
-            raise refuse(path, "has no .txt files", "Give a text, or a folder of them.")
-        contents = {str(p.relative_to(path)): read_bytes(p) for p in files}
-        texts = [
-            decoded(p, decompressed(p, c)) for p, c in zip(files, contents.values(), strict=True)
-        ]
-        return _newlines("\n".join(texts)), digest_of_all(contents)
-    content = read_bytes(path)
-    with ThreadPoolExecutor(1) as pool:  # hashing leaves the interpreter free
-        digest = pool.submit(digest_of, content)
-        text = _newlines(decoded(path, decompressed(path, content)))
-        return text, digest.result()
+def read_text(path: Path) -> tuple[str, Callable[[], str]]:
+    """The text of a UTF-8 file, or of all .txt files of a folder in order of their names; ends of
+    lines become newlines. Calling the second waits for the digest, which is computed meanwhile."""
+    if not path.is_dir():
+        content = read_bytes(path)
+        digest = _begin(digest_of, content)
+        return _newlines(decoded(path, decompressed(path, content))), digest
+    files = sorted(p for p in path.rglob("*.txt*") if p.suffix in (".txt", ".gz"))
+    if not files:
+        raise refuse(path, "has no .txt files", "Give a text, or a folder of them.")
+    contents = {str(p.relative_to(path)): read_bytes(p) for p in files}
+    digest = _begin(digest_of_all, contents)
+    texts = [decoded(p, decompressed(p, c)) for p, c in zip(files, contents.values(), strict=True)]
+    return _newlines("\n".join(texts)), digest
+
+
+def _begin(digest: Callable[[_T], str], content: _T) -> Callable[[], str]:
+    """The digest, computed by a thread: hashing leaves the interpreter free."""
+    pool = ThreadPoolExecutor(1)
+    begun = pool.submit(digest, content)
+    pool.shutdown(wait=False)
+    return begun.result
 
 
 def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def chapter_letters(text: str) -> NDArray[np.uint8]:
-    r"""The chapter's preprocessing as codes (n,): what `characters.preprocess` gives, by blocks.
-
-    A run of other characters between two letters of a line is one space; all else vanishes.
-
-    >>> chapter_letters("The Time Machine, by H. G.\n\n Wells [1898]").tobytes().decode()
-    'the time machine by h gwells'
-    """
-    found = [np.empty(0, np.uint8)]
-    gap, ends, begun = 0, 0, False  # since the last letter: other characters, ends of lines
-    for start in range(0, len(text), BLOCK):
-        block = text[start : start + BLOCK].encode("ascii", "replace")
-        codes = _KINDS[np.frombuffer(block, np.uint8)]
-        at = np.flatnonzero(codes > _SPACE)
-        if not len(at):
-            gap, ends = gap + len(codes), ends + int((codes == _NEWLINE).sum())
-            continue
-        lines = np.cumsum(codes == _NEWLINE)
-        gaps = np.diff(at, prepend=-1 - gap) - 1
-        passed = np.diff(lines[at], prepend=-ends)
-        spaced = (gaps > 0) & (passed == 0)
-        spaced[0] &= begun
-        out = np.full(len(at) + int(spaced.sum()), _SPACE, np.uint8)
-        out[np.arange(len(at)) + np.cumsum(spaced)] = codes[at]
-        found.append(out)
-        gap, ends, begun = len(codes) - 1 - int(at[-1]), int(lines[-1] - lines[at[-1]]), True
-    return np.concatenate(found)
-
-
-def _letter_tokens(text: str, part: TextFile) -> tuple[NDArray[np.int32], Vocabulary]:
+def _letter_tokens(text: str, part: TextFile) -> tuple[NDArray[np.generic], Vocabulary]:
     """Symbols (n,), and the vocabulary by counts in the training part."""
     codes = chapter_letters(text)
     train = codes[: _num_counted(len(codes), part)]
-    counts, content = np.bincount(train, minlength=256), train.tobytes()
+    counts, content = count_bytes(train), codes.tobytes()
     there = [letter for letter in LETTERS if counts[ord(letter)]]
     there.sort(key=lambda letter: (-counts[ord(letter)], content.index(letter.encode())))
     lacking = [letter for letter in LETTERS if letter not in there]
     vocabulary = Vocabulary((UNKNOWN, *there, *lacking))
-    table = np.zeros(256, np.int32)
-    table[[ord(letter) for letter in vocabulary.symbols[1:]]] = np.arange(1, len(vocabulary))
-    return table[codes], vocabulary
+    numbers = bytearray(256)
+    for number, letter in enumerate(vocabulary.symbols[1:], 1):
+        numbers[ord(letter)] = number
+    return np.frombuffer(content.translate(numbers), np.uint8).astype(np.uint16), vocabulary
 
 
-def _all_tokens(text: str, part: TextFile) -> tuple[NDArray[np.int32], Vocabulary]:
+def _all_tokens(text: str, part: TextFile) -> tuple[NDArray[np.generic], Vocabulary]:
     """As `_letter_tokens`; symbols of equal count are in the order of their code points, and what
     the training part lacks is unknown."""
+    lowers = not part.keep_case
+    if lowers and any(symbol in text for symbol in CHANGES_LENGTH):
+        text, lowers = text.lower(), False
     num_counted = _num_counted(len(text), part)
-    counts = np.zeros(MOST_CODES, np.int64)
-    for start in range(0, num_counted, BLOCK):
-        found = np.bincount(_codes(text[start : min(start + BLOCK, num_counted)]))
-        counts[: len(found)] += found
-    there = np.flatnonzero(counts)
-    order = there[np.argsort(-counts[there], kind="stable")]
-    vocabulary = Vocabulary((UNKNOWN, *map(chr, order.tolist())))
+    counts, others = count_codes(text[:num_counted]), count_codes(text[num_counted:])
+    own = {code: chr(code).lower() if lowers else chr(code) for code in _codes(counts + others)}
+    total: dict[str, int] = {}
+    for code in _codes(counts):
+        total[own[code]] = total.get(own[code], 0) + int(counts[code])
+    symbols = sorted(total, key=lambda symbol: (-total[symbol], symbol))
+    number = {symbol: i for i, symbol in enumerate(symbols, 1)}
     table = np.zeros(MOST_CODES, np.int32)
-    table[order] = np.arange(1, len(vocabulary))
-    tokens = np.empty(len(text), np.int32)
-    for start in range(0, len(text), BLOCK):
-        tokens[start : start + BLOCK] = table[_codes(text[start : start + BLOCK])]
-    return tokens, vocabulary
+    for code, symbol in own.items():
+        table[code] = number.get(symbol, 0)
+    return replaced(text, table), Vocabulary((UNKNOWN, *symbols))
 
 
-def _codes(text: str) -> NDArray[np.uint32]:
-    return np.frombuffer(text.encode("utf-32-le"), np.uint32)
+def _codes(counts: NDArray[np.int64]) -> list[int]:
+    found: list[int] = np.flatnonzero(counts).tolist()
+    return found
 
 
 def _num_train(count: int, part: TextFile) -> int:
@@ -155,7 +140,6 @@ def _load(part: TextFile, seed: int, progress: Progress | None) -> Loaded:
     if part.symbols == "letters":
         tokens, vocabulary = _letter_tokens(text, part)
     else:
-        text = text if part.keep_case else text.lower()
         tokens, vocabulary = _all_tokens(text, part)
     if not len(tokens):
         remedy = "Say --data.symbols all for a text in another script than a to z."
@@ -166,7 +150,7 @@ def _load(part: TextFile, seed: int, progress: Progress | None) -> Loaded:
         require_window("data.held_out", part.held_out, len(held), part.window)
         splits["test"] = {"tokens": held}
     encoding = Encoding((), len(vocabulary), "cross_entropy", symbols=vocabulary.symbols)
-    return Loaded(splits, origin_of(path, digest), vocabulary, encoding)
+    return Loaded(splits, origin_of(path, digest()), vocabulary, encoding)
 
 
 def new_symbols(part: TextFile, encoding: Encoding, given: Any) -> NewExamples:
