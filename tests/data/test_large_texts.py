@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lockstep.data import own_text, text_codes
@@ -31,6 +31,7 @@ def test_letters_are_the_chapters(text: str) -> None:
     assert text_codes.chapter_letters(text).tobytes().decode() == preprocess(text)
 
 
+@settings(max_examples=50)
 @given(TEXTS, st.sampled_from([0.0, 0.4]), st.booleans())
 def test_all_symbols_stand_for_the_text(text: str, held_out: float, keep_case: bool) -> None:
     part = TextFile(symbols="all", held_out=held_out, keep_case=keep_case, window=1)
@@ -53,8 +54,9 @@ def test_bytes_are_counted(values: list[int]) -> None:
     assert found.tolist() == np.bincount(values, minlength=256).tolist()
 
 
-def test_more_symbols_than_two_bytes_hold(tmp_path: Path) -> None:
+def test_more_symbols_than_two_bytes_hold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every character of two planes, and one of the first twice."""
+    monkeypatch.setattr(text_codes, "BLOCK", 2**18)
     text = "".join(map(chr, range(0x20000, 0x31000))) + "aa"
     (tmp_path / "signs.txt").write_text(text)
     part = TextFile(file=str(tmp_path / "signs.txt"), symbols="all")

@@ -76,9 +76,20 @@ def _newlines(text: str) -> str:
     return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
 
 
-def _letter_tokens(text: str, part: TextFile) -> tuple[NDArray[np.generic], Vocabulary]:
-    """Symbols (n,), and the vocabulary by counts in the training part."""
+def _letters(path: Path, text: str) -> NDArray[np.uint8]:
     codes = chapter_letters(text)
+    others = 0 if text.isascii() else len(text.encode()) - len(text)  # bytes: one to three for each
+    if len(codes) <= others or not len(codes):
+        has = "more of other scripts than" if len(codes) else "none of"
+        remedy = "Say --data.symbols all for a text in another script than a to z."
+        raise refuse(path, f"has {has} the letters a to z", remedy)
+    return codes
+
+
+def _letter_tokens(
+    codes: NDArray[np.uint8], part: TextFile
+) -> tuple[NDArray[np.generic], Vocabulary]:
+    """Symbols (n,), and the vocabulary by counts in the training part."""
     train = codes[: _num_counted(len(codes), part)]
     counts, content = count_bytes(train), codes.tobytes()
     there = [letter for letter in LETTERS if counts[ord(letter)]]
@@ -138,12 +149,9 @@ def _load(part: TextFile, seed: int, progress: Progress | None) -> Loaded:
     path = given_path(part.file, "a text in UTF-8, or a folder of them")
     text, digest = read_text(path)
     if part.symbols == "letters":
-        tokens, vocabulary = _letter_tokens(text, part)
+        tokens, vocabulary = _letter_tokens(_letters(path, text), part)
     else:
         tokens, vocabulary = _all_tokens(text, part)
-    if not len(tokens):
-        remedy = "Say --data.symbols all for a text in another script than a to z."
-        raise refuse(path, "has none of the letters a to z", remedy)
     splits = {"train": {"tokens": tokens[: _num_used(len(tokens), part)]}}
     if part.held_out:
         held = tokens[_num_train(len(tokens), part) :]
