@@ -21,8 +21,10 @@ _HOMES = {
     "Snapshot": "lockstep.ops",
     "compare": "lockstep.comparison.compare",
     "diff": "lockstep.spec",
+    "open": "lockstep.training.run_list:open_run",
     "own": "lockstep.task",
     "resume": "lockstep.training.train",
+    "runs": "lockstep.training.run_list",
     "scale_batch": "lockstep.spec",
     "sweep": "lockstep.sweeps.sweep",
     "train": "lockstep.training.train",
@@ -78,6 +80,8 @@ if TYPE_CHECKING:
     from lockstep.spec import scale_batch as scale_batch
     from lockstep.sweeps.sweep import sweep as sweep
     from lockstep.task import own as own
+    from lockstep.training.run_list import open_run as open  # noqa: F401 - exported by that name
+    from lockstep.training.run_list import runs as runs
     from lockstep.training.train import resume as resume
     from lockstep.training.train import train as train
 
@@ -87,7 +91,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"lockstep.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'lockstep' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    home, _, own_name = _HOMES[name].partition(":")  # where the name would hide a builtin
+    return getattr(importlib.import_module(home), own_name or name)
 
 
 def __dir__() -> list[str]:

@@ -61,6 +61,19 @@ def following(name: str, progress: bool | None, *arguments: Any) -> Iterator[Any
         yield follower
 
 
+@contextmanager
+def reporting(
+    name: str, progress: Callable[..., None] | bool | None, *arguments: Any
+) -> Iterator[Callable[..., None]]:
+    """While inside, what is called with the news of some work: `progress` itself if it is a
+    function, else what the presenter `name` shows them with, where a person looks on."""
+    if callable(progress):
+        yield progress
+        return
+    with following(name, progress, *arguments) as follower:
+        yield follower or (lambda *news: None)
+
+
 # --- where a person looks on ----------------------------------------------------------------------
 
 

@@ -81,7 +81,7 @@ def _compare(args: argparse.Namespace) -> int:
     if args.timeout is not None and not args.timeout > 0:
         raise InputError("timeout", args.timeout, "must be positive", "Give seconds, such as 600.")
     quiet = args.quiet or args.json
-    with nullcontext() if quiet else compare_progress([ORACLE]) as progress:
+    with nullcontext(False) if quiet else compare_progress([ORACLE]) as progress:
         found = compare(
             spec,
             frameworks=names,

@@ -134,7 +134,7 @@ def _check(args: argparse.Namespace) -> int:
         raise MissingError(what, "Make one with: lockstep env create torch")
     with (
         tempfile.TemporaryDirectory(prefix="lockstep-") as folder,
-        nullcontext() if args.json else compare_progress([ORACLE, *names]) as progress,
+        nullcontext(False) if args.json else compare_progress([ORACLE, *names]) as progress,
     ):
         out = Path(folder) / "check"
         found = compare(spec, frameworks=names, steps=STEPS, out=out, progress=progress)

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, TextIO
 from lockstep.cli.output import add_open_option, answer, check_figure, open_page, write_figure
 from lockstep.cli.report import add_axis_option, find_runs
 from lockstep.cli.run_options import RUN
-from lockstep.errors import InputError, LockstepError
+from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
-    from lockstep.training.history import History
 
 
 def register(subparsers: Any) -> None:
@@ -53,48 +52,19 @@ def _runs(args: argparse.Namespace) -> int:
 
 
 def _row(directory: RunDirectory) -> dict[str, Any]:
-    """A run's outline; one that cannot be read is listed as such and hides no other."""
-    try:
-        found = _outline(directory, directory.history())
-        for line in found.pop("damage"):
-            print(f"lockstep: {line}", file=sys.stderr)
-        return found
-    except LockstepError as error:
-        print(f"lockstep: {error}", file=sys.stderr)
-        return {
-            "run": directory.path.name,
-            "framework": "",
-            "frameworks": [],
-            "style": "",
-            "status": "unreadable",
-            "steps": 0,
-            "metrics": {},
-            "last_batch_loss": None,
-            "remarks": [],
-        }
+    """A run's outline; what of it cannot be read is said apart."""
+    from lockstep.training.run_list import outline_of
 
-
-def _outline(directory: RunDirectory, history: History) -> dict[str, Any]:
-    """What a list of runs says of one, as plain values."""
-    spec = directory.spec
-    return {
-        "run": directory.path.name,
-        "framework": spec.framework,
-        "frameworks": [[name, step] for name, step in history.frameworks],
-        "style": spec.style,
-        "status": directory.status,
-        "steps": len(history),
-        "metrics": history.metrics,
-        "best": history.best_to_dict(),
-        "last_batch_loss": history.metrics.get("loss"),
-        "remarks": history.remarks,
-        "damage": history.damage,
-    }
+    row = outline_of(directory)
+    for line in filter(None, [*row.pop("damage"), row.pop("problem")]):
+        print(f"lockstep: {line}", file=sys.stderr)
+    return row
 
 
 def _show(args: argparse.Namespace) -> int:
     from lockstep.report.run_tables import print_run
     from lockstep.training import checkpoints
+    from lockstep.training.run_list import outline
 
     if args.figure:
         check_figure(args.figure)
@@ -107,7 +77,7 @@ def _show(args: argparse.Namespace) -> int:
     history = directory.history()
     history.damage += checkpoints.damaged(directory.checkpoint_folder)
     notes = sys.stderr if args.json else sys.stdout  # JSON is alone on stdout
-    found = {**_outline(directory, history), "spec": directory.spec.to_dict()}
+    found = {**outline(directory, history), "spec": directory.spec.to_dict()}
     answer(args, found, lambda: print_run(directory, history))
     if args.figure is not None:
         path = Path(args.figure or directory.path / "figures" / "curves.svg")

@@ -24,6 +24,7 @@ from lockstep.frameworks import environments, registry
 from lockstep.frameworks.protocol import Program
 from lockstep.ops import Arrays, Snapshot
 from lockstep.processes.children import WorkerError
+from lockstep.showing import reporting
 from lockstep.spec import OwnData, RunSpec
 from lockstep.task import Own, Task, assemble
 from lockstep.training.events import Event
@@ -51,7 +52,7 @@ def compare(
     start: Snapshot | None = None,
     launch: Launch | str = "auto",
     out: str | Path | None = None,
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     timeout: float = TIMEOUT,
     interpreters: Mapping[str, str] | None = None,
 ) -> Comparison:
@@ -61,7 +62,8 @@ def compare(
     `tolerance` is that of the loss, relative; 1e-9 in float64 and 1e-4 in float32 unless given.
     `steps` bounds the run; without it the spec's max_steps or else 200 does. `start` and `launch`
     are as in `train`. `progress(label, event)` gets every event, and a status as text when a row
-    starts and ends. `interpreters` names a Python for frameworks that are neither here nor in an
+    starts and ends; without it a terminal or a notebook shows them, unless it is False.
+    `interpreters` names a Python for frameworks that are neither here nor in an
     environment of their own. The page, comparison.json and a run folder for each row are written
     below `out`.
     """
@@ -72,9 +74,8 @@ def compare(
     task = assemble(spec, own)  # the same for every row
     folder = _folder(spec, out)
     launch = replace(as_launch(launch), apart=True, silence=min(SILENCE, timeout), timeout=timeout)
-    report = progress or (lambda label, event: None)
 
-    def run(label: str, case: RunSpec, launch: Launch) -> Outcome:
+    def run(label: str, case: RunSpec, launch: Launch, report: Progress) -> Outcome:
         name = "oracle" if label == ORACLE else label.replace(" ", "-")
         path = folder / name
         outcome = Outcome(case, path)
@@ -92,14 +93,16 @@ def compare(
     oracle_spec = replace(
         spec, framework="numpy", precision="float64", style="scratch", devices=1, threads=0
     )
-    oracle = run(ORACLE, oracle_spec, Launch(apart=True, python=sys.executable, timeout=timeout))
-    if oracle.error is not None and oracle.status in ("failed", "missing"):
-        raise oracle.error  # every row would say the same
-    rows = [make_row(oracle, oracle, limits)]
-    for case in cases:
-        python = (interpreters or {}).get(case.framework, "")
-        outcome = run(_label(case), case, replace(launch, python=python))
-        rows.append(make_row(outcome, oracle, limits))
+    with reporting("compare_follower", progress, [ORACLE, *map(_label, cases)]) as report:
+        here = Launch(apart=True, python=sys.executable, timeout=timeout)
+        oracle = run(ORACLE, oracle_spec, here, report)
+        if oracle.error is not None and oracle.status in ("failed", "missing"):
+            raise oracle.error  # every row would say the same
+        rows = [make_row(oracle, oracle, limits)]
+        for case in cases:
+            python = (interpreters or {}).get(case.framework, "")
+            outcome = run(_label(case), case, replace(launch, python=python), report)
+            rows.append(make_row(outcome, oracle, limits))
     before = after = None
     moved = False
     if oracle.ended:

@@ -9,9 +9,11 @@ from __future__ import annotations
 import html
 from collections.abc import Sequence
 
+import numpy as np
+
 from lockstep.report import page
 from lockstep.report.charts import Chart, Panel, series_colours
-from lockstep.report.svg_plot import PLACES, panel_svg
+from lockstep.report.svg_plot import PLACES, panel_svg, spark_svg
 
 STYLE = (
     "<style>"
@@ -52,6 +54,18 @@ def facts(pairs: Sequence[tuple[str, str]]) -> str:
         for name, value in pairs
     )
     return f"<table>{rows}</table>" if rows else ""
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], curves: Sequence[np.ndarray]) -> str:
+    """Text in rows, each with a small curve at its end."""
+    top = "".join(f'<th class="text">{html.escape(name)}</th>' for name in (*head, "loss"))
+    body = "".join(
+        "<tr>"
+        + "".join(f'<td class="text">{html.escape(cell)}</td>' for cell in row)
+        + f'<td class="text">{spark_svg(curve)}</td></tr>'
+        for row, curve in zip(rows, curves, strict=True)
+    )
+    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>" if rows else ""
 
 
 def folded(summary: str, text: str) -> str:

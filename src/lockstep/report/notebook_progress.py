@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 from typing import Any, Self
 
 import numpy as np
@@ -71,40 +72,51 @@ class Curve:
 
 
 class Output:
-    """One output of a notebook's cell, whose content can be replaced."""
+    """One output of a notebook's cell, whose content can be replaced.
 
-    def __init__(self) -> None:
+    `draw` gives it as HTML and as text. It is called at most every SECONDS, and so rarely that it
+    takes at most SHARE of the time."""
+
+    def __init__(self, draw: Callable[[], tuple[str, str]]) -> None:
+        self._draw = draw
         self._handle: Any = None
+        self._shown, self._took = -math.inf, 0.0
 
-    def show(self, html: str, text: str) -> None:
+    def show(self, *, now: bool = False) -> None:
+        """Show it as it is, if it is time for that."""
         from IPython.display import display
 
+        begin = time.monotonic()
+        if not now and begin - self._shown < max(SECONDS, self._took / SHARE):
+            return
+        html, text = self._draw()
         data = {"text/html": html, "text/plain": text}
         if self._handle is None:
             self._handle = display(data, raw=True, display_id=True)
         else:
             self._handle.update(data, raw=True)
+        self._shown = time.monotonic()
+        self._took = self._shown - begin
 
 
 class NotebookProgress:
     """A listener that shows a run in one output, to be used with `with`."""
 
-    def __init__(self, name: str, framework: str, output: Output | None = None) -> None:
+    def __init__(self, name: str, framework: str) -> None:
         self._name, self._framework = name, framework
-        self._output = output or Output()
+        self._output = Output(self._drawn)
         self._pace, self._loss, self._lr = Pace(), Curve(), Curve()
         self._history = History()  # of all but the steps
         self._notes: list[str] = []
         self._end = ""
-        self._drawn, self._took = -math.inf, 0.0
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *stop: object) -> None:
-        if not self._end:  # an error, or a second interrupt
-            self._end = "stopped" if self._pace.num_steps else "did not begin"
-        self._draw()
+        self._end = self._end or "stopped"  # by an error, or a second interrupt
+        if self._pace.num_steps:  # otherwise the error alone says what there is to say
+            self._output.show(now=True)
 
     def __call__(self, event: Event) -> None:
         self._pace(event)
@@ -114,8 +126,7 @@ class NotebookProgress:
         else:
             self._history(event)
             self._note(event)
-        if time.monotonic() - self._drawn >= max(SECONDS, self._took / SHARE):
-            self._draw()
+        self._output.show()
 
     def ended(self, result: Result) -> None:
         """Say how an interrupted run is continued."""
@@ -128,12 +139,9 @@ class NotebookProgress:
         elif (note := remark(event)) and note not in self._notes:
             self._notes.append(note)
 
-    def _draw(self) -> None:
-        begin = time.monotonic()
+    def _drawn(self) -> tuple[str, str]:
         text = f"{self._name} in {self._framework}: {self._words()}"
-        self._output.show(self._html(), "\n".join([text, *self._notes]))
-        self._drawn = time.monotonic()
-        self._took = self._drawn - begin
+        return self._html(), "\n".join([text, *self._notes])
 
     def _words(self) -> str:
         """Where the run is, in a line."""

@@ -3,16 +3,24 @@ other methods do. The objects are of rooms on the left, which do not import this
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lockstep.report.compare_progress import (
+    LiveCompareProgress,
+    PlainCompareProgress,
+    compare_progress,
+)
 from lockstep.report.comparison_charts import comparison_chart
 from lockstep.report.comparison_page import write_comparison_page
 from lockstep.report.comparison_tables import print_comparison as show_comparison
 from lockstep.report.notebook_progress import NotebookProgress
+from lockstep.report.notebook_work import NotebookCompareProgress, notebook_work
 from lockstep.report.picture import ChartPicture, plotted
-from lockstep.report.progress import LiveProgress, PlainProgress, run_progress
+from lockstep.report.progress import LiveProgress, PlainProgress, run_progress, work_progress
 from lockstep.report.run_charts import run_chart
 from lockstep.report.run_tables import print_result as show_result
 from lockstep.report.schedule_charts import schedule_chart
@@ -23,6 +31,8 @@ from lockstep.report.shown import (
     history_text,
     result_html,
     result_text,
+    runs_html,
+    runs_text,
     schedule_html,
     spec_html,
     sweep_html,
@@ -41,6 +51,7 @@ if TYPE_CHECKING:
     from lockstep.training.result import Result
 
 __all__ = [
+    "compare_follower",
     "comparison_html",
     "comparison_text",
     "history_html",
@@ -54,6 +65,8 @@ __all__ = [
     "result_html",
     "result_text",
     "run_follower",
+    "runs_html",
+    "runs_text",
     "schedule_html",
     "show_comparison",
     "show_result",
@@ -61,6 +74,7 @@ __all__ = [
     "spec_html",
     "sweep_html",
     "sweep_text",
+    "work_follower",
 ]
 
 
@@ -69,6 +83,18 @@ def run_follower(
 ) -> AbstractContextManager[NotebookProgress | LiveProgress | PlainProgress]:
     """A listener that shows a run's progress where this code runs, to be used with `with`."""
     return NotebookProgress(spec.name, spec.framework) if in_kernel() else run_progress()
+
+
+def compare_follower(
+    labels: Sequence[str],
+) -> AbstractContextManager[NotebookCompareProgress | LiveCompareProgress | PlainCompareProgress]:
+    """What shows the progress of a comparison, called with a row's label and its news."""
+    return NotebookCompareProgress(labels) if in_kernel() else compare_progress(labels)
+
+
+def work_follower(name: str) -> AbstractContextManager[Callable[[float, str], None]]:
+    """What shows how far any long work is, called with the share that is done and what was last."""
+    return notebook_work(name) if in_kernel() else work_progress(name, sys.stderr)
 
 
 def plot_result(result: Result, path: str | Path | None = None) -> ChartPicture:

@@ -130,17 +130,21 @@ def epoch_rows(history: History) -> list[list[str]]:
 
 def print_runs(rows: Sequence[dict[str, Any]], root: str, file: TextIO | None = None) -> None:
     """The runs below a folder."""
-    if not rows:
-        show([f"no runs in {root}/"], file)
-        return
+    columns, cells = runs_cells(rows)
+    left = [name for name in columns if name != "steps"]
+    show([filled(columns, cells, left=left) if rows else f"no runs in {root}/"], file)
+
+
+def runs_cells(rows: Sequence[dict[str, Any]]) -> tuple[Sequence[str], list[Sequence[str]]]:
+    """The head, and a row for each run."""
     columns = ("run", "framework", "style", "status", "steps", "metrics")
-    cells = []
+    cells: list[Sequence[str]] = []
     for row in rows:
         parts = row.get("frameworks", [])
         several = frameworks_line(parts, row["steps"]) if len(parts) > 1 else ""
         names = (row["run"], several or row["framework"], row["style"], row["status"])
         cells.append((*map(str, names), f"{row['steps']:,}", metrics_line(row["metrics"])))
-    show([filled(columns, cells, left=[name for name in columns if name != "steps"])], file)
+    return columns, cells
 
 
 def print_diff(rows: Sequence[tuple[str, object, object]], file: TextIO | None = None) -> None:

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich.console import RenderableType
 
+from lockstep.errors import LockstepError
 from lockstep.report import notebook_html as parts
 from lockstep.report import page
+from lockstep.report.charts import smoothed, smoothing_window
 from lockstep.report.comparison_charts import comparison_chart
 from lockstep.report.comparison_tables import comparison_parts, first_beyond
 from lockstep.report.quantities import deviation, duration, number, rate
 from lockstep.report.run_charts import run_chart
-from lockstep.report.run_tables import epoch_rows, history_facts, result_title, run_facts
+from lockstep.report.run_tables import (
+    epoch_rows,
+    history_facts,
+    print_runs,
+    result_title,
+    run_facts,
+    runs_cells,
+)
 from lockstep.report.schedule_charts import schedule_chart
 from lockstep.report.sweep_charts import sweep_chart
 from lockstep.report.sweep_tables import shown_rows, sweep_parts, sweep_summary, sweep_table
 from lockstep.report.tables import TextTable, facts_table, filled, show
 from lockstep.schedules import Schedule, format_schedule
+from lockstep.training.directory import RunDirectory
 
 if TYPE_CHECKING:
     from lockstep.comparison.rows import Comparison
@@ -27,6 +39,9 @@ if TYPE_CHECKING:
     from lockstep.sweeps.trials import Sweep
     from lockstep.training.history import History
     from lockstep.training.result import Result
+    from lockstep.training.run_list import RunList
+
+MOST_RUNS = 50  # that a notebook lists
 
 
 def _text(shown: Iterable[RenderableType | TextTable]) -> str:
@@ -130,6 +145,31 @@ def sweep_html(sweep: Sweep) -> str:
         parts.charts(sweep_chart(sweep)),
         page.table(table.columns, table.rows),
     )
+
+
+def runs_text(runs: RunList) -> str:
+    """The runs below a folder, a row each."""
+    out = io.StringIO()
+    print_runs(runs.rows, str(runs.root), out)
+    return out.getvalue().rstrip("\n")
+
+
+def runs_html(runs: RunList) -> str:
+    """The same, with the loss of each; of very many, the newest."""
+    head, cells = runs_cells(runs.rows[-MOST_RUNS:])
+    losses = [_losses(path) for path in runs.paths[-MOST_RUNS:]]
+    count = f"{len(runs):,} runs in {runs.root}/" if len(runs) else f"no runs in {runs.root}/"
+    older = f", the newest {MOST_RUNS}" if len(runs) > MOST_RUNS else ""
+    return parts.block(parts.title(count, older), parts.table(head, cells, losses))
+
+
+def _losses(path: Path) -> np.ndarray:
+    """The loss of every step, smoothed; nothing of a run that cannot be read."""
+    try:
+        loss = RunDirectory(path).history()[:, "loss"]
+    except LockstepError:
+        return np.empty(0)
+    return smoothed(loss, smoothing_window(loss))[1]
 
 
 # --- what is asked --------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ import numpy as np
 
 from lockstep.report.charts import (
     COUNTS,
+    SERIES,
     Chart,
     Guide,
     Heat,
@@ -64,8 +65,8 @@ class Axis:
 def ticks(low: float, high: float, log: bool = False, *, least: float = 0.0) -> list[float]:
     """A few round values between two, at least `least` apart.
 
-    >>> ticks(0.0, 450.0), ticks(0.2, 0.55)
-    ([0.0, 100.0, 200.0, 300.0, 400.0], [0.2, 0.3, 0.4, 0.5])
+    >>> ticks(0.0, 450.0), ticks(0.25, 1.5)
+    ([0.0, 100.0, 200.0, 300.0, 400.0], [0.5, 1.0, 1.5])
     >>> ticks(0.02, 3.0, log=True)
     [0.1, 1.0]
     """
@@ -119,6 +120,23 @@ def chart_svg(chart: Chart) -> str:
         width, top = max(width, left), bottom
     size = f'width="{width}" height="{top}" viewBox="0 0 {width} {top}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+
+
+def spark_svg(values: np.ndarray) -> str:
+    """A curve alone, as high as a line of text; nothing without two values."""
+    y = values[np.isfinite(values)]
+    y = y[_spread(len(y), 60)]
+    if len(y) < 2:
+        return ""
+    if is_wide(y):
+        y = np.log(y)
+    low, high = float(y.min()), float(y.max())
+    drawn = 16 - 14 * (y - low) / max(high - low, 1e-300)
+    path = _path(np.linspace(1, 99, len(y)), drawn, steps=False)
+    return (
+        '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="18" viewBox="0 0 100 18">'
+        f'<path d="{path}" fill="none" stroke="{SERIES[0]}" stroke-width="1.4"/></svg>'
+    )
 
 
 def _size(panel: Panel) -> tuple[int, int]:

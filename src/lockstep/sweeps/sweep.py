@@ -23,6 +23,7 @@ from lockstep.frameworks.protocol import ManyProgram
 from lockstep.processes import threads
 from lockstep.processes.interrupts import first_interrupt
 from lockstep.schedules import constant
+from lockstep.showing import reporting
 from lockstep.spec import RunSpec
 from lockstep.sweeps.grid import LARGEST, Grid
 from lockstep.sweeps.group import Group
@@ -47,7 +48,7 @@ def sweep(
     out: str | Path | None = None,
     processes: int = 0,
     metric: str = "",
-    progress: Progress | None = None,
+    progress: Progress | bool | None = None,
     confirmed: bool = False,
     **axes: Iterable[Any],
 ) -> Sweep:
@@ -57,7 +58,8 @@ def sweep(
     With `out`, results are kept in that folder, and what is there already is not trained again.
     `metric` says which is best; without it, accuracy or loss of the test split if measured. Where
     settings cannot be trained together, `processes` at a time are (0: as many as cores). More than
-    1,000 runs need `confirmed=True`.
+    1,000 runs need `confirmed=True`. `progress(share, text)` hears how far it is; without it a
+    terminal or a notebook shows that, unless it is False.
 
     >>> from lockstep import recipes
     >>> found = sweep(recipes.airfoil_linear(framework="jax"), lr=[0.01, 0.05])
@@ -75,8 +77,8 @@ def sweep(
     for name in dict.fromkeys(spec.framework for _, spec in planned):
         registry.check_known(name)
     number = whole("processes", processes or threads.available(), most=4096)
-    report = progress or (lambda share, text: None)
     with ExitStack() as stack:
+        report = stack.enter_context(reporting("work_follower", progress, "sweep"))
         if out is not None:
             folder = stack.enter_context(open_folder(Path(out), run, grid))
         else:

@@ -12,8 +12,9 @@ import numpy as np
 
 from lockstep.ops import Snapshot
 from lockstep.showing import Picture, present
-from lockstep.spec import OwnModel, RunSpec
+from lockstep.spec import OwnData, OwnModel, RunSpec
 from lockstep.task import Task
+from lockstep.training.directory import RunDirectory
 from lockstep.training.history import History
 
 if TYPE_CHECKING:
@@ -38,6 +39,14 @@ class Result:
     def task(self) -> Task:
         """The data, model and loss."""
         return self.given_task if isinstance(self.given_task, Task) else self.given_task()
+
+    @property
+    def _opened_folder(self) -> RunDirectory | None:
+        """Of a result that was brought back from a folder, which knows the data's symbols, classes
+        and figures: the data itself may be gone. Own arrays are in the task."""
+        if self.directory is None or isinstance(self.given_task, Task):
+            return None
+        return None if isinstance(self.spec.data, OwnData) else RunDirectory(self.directory)
 
     @property
     def weights(self) -> dict[str, Any]:
@@ -103,8 +112,10 @@ class Result:
 
     def generate(self, prefix: str, num: int) -> str:
         """The prefix and `num` more symbols from a language model."""
-        from lockstep.training.generate import generate
+        from lockstep.training.generate import continued, generate, language_of
 
+        if folder := self._opened_folder:
+            return continued(*language_of(folder), self.weights, prefix, num)
         return generate(self.task, self.weights, prefix, num)
 
     def predict(self, x: Any, framework: str = "") -> Predictions:
@@ -114,6 +125,8 @@ class Result:
         columns by name, pictures, a text; or the Path of a file. Computed in the run's framework,
         unless another is named.
         """
-        from lockstep.training.predict import of_task
+        from lockstep.training.predict import of_run, of_task
 
+        if folder := self._opened_folder:
+            return of_run(folder, self.weights, {})(x, framework)
         return of_task(self.spec, self.task, self.weights)(x, framework)

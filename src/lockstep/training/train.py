@@ -80,13 +80,14 @@ def train(
     that is interrupted is kept, below runs/, so that it can be resumed.
 
     In a terminal or a notebook the run shows how far it is; `progress` False silences it, True
-    shows it elsewhere too. The framework "fastest" is the fastest of those usable here, and the result's spec names it.
-    A callback gets every event and the run under way: `training.set_lr(0.1)`, `training.stop()`.
-    With `event_steps` there is an event at every multiple of it, besides others. `start` replaces
-    the weights drawn from the seed. A framework that is not installed here runs in its own
-    environment (`lockstep env create NAME`), and a run on several devices may need processes of
-    its own (always with `launch` "processes"): both are out of reach of callbacks. When torchrun
-    has restarted its processes, the run that `out` holds is continued.
+    shows it elsewhere too. The framework "fastest" is the fastest of those usable here, and the
+    result's spec names it. A callback gets every event and the run under way:
+    `training.set_lr(0.1)`, `training.stop()`. With `event_steps` there is an event at every
+    multiple of it, besides others. `start` replaces the weights drawn from the seed. A framework
+    that is not installed here runs in its own environment (`lockstep env create NAME`), and a run
+    on several devices may need processes of its own (always with `launch` "processes"): both are
+    out of reach of callbacks. When torchrun has restarted its processes, the run that `out` holds
+    is continued.
     """
     spec = resolve_fastest(spec)
     place = ranks.current()
