@@ -380,3 +380,41 @@ def test_progress_goes_to_stderr(lockstep: Command) -> None:
     assert "epoch 2" not in done.out
     assert "\x1b" not in done.out + done.err
     assert lockstep("train", "airfoil-linear", "--out", "other", "--quiet").err == ""
+
+
+# --- dry runs -------------------------------------------------------------------------------------
+
+
+def test_a_dry_run_leaves_nothing(lockstep: Command, folder: Path) -> None:
+    done = lockstep("train", "airfoil-linear", "--framework", "numpy", "--dry-run")
+    assert done.code == 0, done.err
+    assert list(folder.iterdir()) == []
+    lines = [line.split(maxsplit=1) for line in done.out.splitlines()]
+    said = {words[0]: words[1] for words in lines if len(words) == 2}
+    assert said["steps"] == "300: 150 to an epoch, batches of 10"
+    assert said["model"] == "linear, 6 parameters"
+    assert said["w"].split() == ["5", "x", "1", "5"]
+    assert said["folder"].startswith("runs/airfoil-linear-numpy-")
+    done = lockstep("train", "airfoil-linear", "--framework", "numpy", "--dry-run", "--json")
+    assert done.json["steps"] == 300
+    assert done.json["parameters"] == 6
+    assert done.json["examples"] == {"train": 1500}
+    assert done.json["seconds"] > done.json["compile_seconds"]
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_is_refused_as_the_run_is(mistake: Callable[..., str], folder: Path) -> None:
+    for asked in (
+        ("train", "airfoil-linear", "--batch-size", "5000"),
+        ("train", "airfoil-linear", "--framework", "nothing"),
+        ("train", "airfoil-linear", "--start", "missing.safetensors"),
+    ):
+        assert mistake(*asked, "--dry-run") == mistake(*asked)
+    assert list(folder.iterdir()) == []
+
+
+def test_a_dry_run_into_a_taken_folder(
+    lockstep: Command, mistake: Callable[..., str], folder: Path
+) -> None:
+    assert lockstep("train", "airfoil-linear", "--max-steps", "3", "--out", "a").code == 0
+    assert "belongs to another run" in mistake("train", "airfoil-linear", "--out", "a", "--dry-run")

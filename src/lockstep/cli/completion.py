@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import functools
 import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -124,6 +125,7 @@ def _kinds(part: str) -> list[str]:
     return [kind for kind in PARTS[part] if kind != "own"]
 
 
+@functools.cache
 def _values() -> dict[str, Words]:
     """The values of fields that have only some, by the field's name as it is typed."""
     from lockstep.spec import RunSpec

@@ -41,6 +41,8 @@ def register(subparsers: Any) -> None:
     options.add_run_options(train)
     train.add_argument("--out", metavar="DIR", help="the run's folder (default: below runs/)")
     options.add_start_option(train)
+    help = "say what would be done, and about how long it would take; leaves nothing"
+    train.add_argument("--dry-run", action="store_true", help=help)
     train.set_defaults(handler=_train)
     resume = subparsers.add_parser(
         "resume",
@@ -76,9 +78,28 @@ def _train(args: argparse.Namespace) -> int:
         problem = "a run that is restarted has to find its folder"
         raise InputError("out", None, problem, "Give --out DIR.")
     out = Path(args.out) if args.out else free_path(spec)
+    if args.dry_run:
+        return _dry_run(spec, out, args)
     return _carry_out(
         spec, args, lambda **how: train(spec, out=out, start=start_from(args, spec), **how)
     )
+
+
+def _dry_run(spec: RunSpec, out: Path, args: argparse.Namespace) -> int:
+    """What the run would do; it is refused where the run would be."""
+    from lockstep.report.dry_run_table import print_dry_run
+    from lockstep.training.directory import refuse_taken
+    from lockstep.training.dry_run import dry_run
+
+    if ranks.current() is not None or args.launch == "torchrun":
+        problem = "the processes of torchrun cannot look at a run for a moment"
+        raise InputError("dry_run", True, problem, "Leave torchrun out: use --launch processes.")
+    refuse_taken(out, spec)
+    found = dry_run(spec, start_from(args, spec), launch_from(args))
+    report_framework(args)
+    values = {**found.to_dict(), "folder": str(out)}
+    answer(args, values, lambda: print_dry_run(found, out))
+    return 0
 
 
 def _resume(args: argparse.Namespace) -> int:
