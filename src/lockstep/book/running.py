@@ -6,10 +6,12 @@ import ast
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from lockstep.book import gone_names
 from lockstep.book import kernel as kernels
 from lockstep.book.chapter import TABS, Chapter
 from lockstep.book.execution import Executed, execute
@@ -118,6 +120,7 @@ def run(
     cells = chapter.cells(settings.tab)
     begin = time.monotonic()
     runs: list[CellRun] = []
+    patches: list[str] = []  # what was run otherwise than it is written
     folder.mkdir(parents=True, exist_ok=True)
     with kernels.started(settings, folder) as kernel:
         facts, notes = _ask(kernel, settings.framework)  # in case that it dies later
@@ -127,12 +130,19 @@ def run(
                 runs.append(CellRun(number, cell, NOT_RUN))
                 continue
             listener.begun(number, len(cells), cell)
-            executed = execute(kernel, cell.source, timeout, listener.tick)
+            source, said = gone_names.patched(
+                cell.source, settings.framework, partial(_has_name, kernel)
+            )
+            patches += [f"cell {number}: {words}" for words in said]
+            executed = execute(kernel, source, timeout, listener.tick)
+            problem = gone_names.explained(executed.problem, cell.source, settings.framework)
+            executed = replace(executed, problem=problem)
             runs.append(CellRun(number, cell, executed))
             listener.ended(runs[-1], len(cells))
         if not executed.is_last:
             facts, notes = _ask(kernel, settings.framework)
     seconds = time.monotonic() - begin
+    notes = (*notes, *patches)
     return ChapterRun(chapter, settings.tab, settings, tuple(runs), seconds, facts, notes)
 
 
@@ -143,14 +153,25 @@ def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[
         framework: f"getattr(__import__('sys').modules.get({framework!r}), '__version__', '')",
         "notes": "__import__('lockstep.d2l.options').d2l.options.current().notes",
     }
+    values = _values(kernel, expressions)
+    notes: Sequence[str] = values.pop("notes", ())
+    return {name: str(value) for name, value in values.items() if value}, tuple(notes)
+
+
+def _values(kernel: kernels.Kernel, expressions: dict[str, str]) -> dict[str, Any]:
+    """What Python expressions are in the kernel; one that fails has no value."""
     reply = kernel.client.execute(
         "", silent=True, allow_stdin=False, user_expressions=expressions, reply=True, timeout=60
     )
     answers = reply["content"].get("user_expressions", {})
-    values = {
+    return {
         name: ast.literal_eval(answer["data"]["text/plain"])
         for name, answer in answers.items()
         if answer.get("status") == "ok"
     }
-    notes: Sequence[str] = values.pop("notes", ())
-    return {name: str(value) for name, value in values.items() if value}, tuple(notes)
+
+
+def _has_name(kernel: kernels.Kernel, name: str) -> bool:
+    """Whether what is installed beside the kernel has a dotted name."""
+    expression = f"__import__('pkgutil').resolve_name({name!r}) is not None"
+    return bool(_values(kernel, {"there": expression}).get("there", False))
