@@ -18,6 +18,7 @@ from tests.book.chapters import as_markdown
 import lockstep
 from lockstep.book import chapter, running, show, side_by_side
 from lockstep.book.kernel import KernelFailed, Settings, started
+from lockstep.book.own_runs import OwnRun
 
 SOURCE = str(Path(lockstep.__file__).resolve().parents[1])
 
@@ -113,10 +114,18 @@ def test_figures_in_a_notebook(many: tuple[running.ChapterRun, str, dict[str, ob
 def test_what_a_figure_showed_last_can_be_compared(
     many: tuple[running.ChapterRun, str, dict[str, object]],
 ) -> None:
-    assert side_by_side.last_values(many[0]) == [{"loss": pytest.approx(1 / 3)}]
+    (figure,) = side_by_side.figures(many[0])
+    assert figure.values == {"loss": pytest.approx(1 / 3)}
+    assert figure.seconds == many[0].cells[7].executed.seconds
     head, rows = side_by_side.value_table([many[0], many[0]])
     assert head == ["figure", "pytorch", "pytorch"]
-    assert rows == [["1. loss", "0.3333", "0.3333"]]
+    assert rows[0] == ["1. loss", "0.3333", "0.3333"]
+    assert rows[1][0] == "1. time"
+    own = {"pytorch": [OwnRun("b=10", {"final_train_loss": 0.25}, 2.0)]}
+    head, rows = side_by_side.value_table([many[0]], own)
+    assert head == ["figure", "pytorch", "Lockstep, torch"]
+    assert rows[0] == ["1. b=10: loss", "0.3333", "0.25"]
+    assert rows[1][2] == "2.0 s"
     head, rows = side_by_side.time_table([many[0]])
     assert len(rows) == 10
     assert rows[1][1].endswith(", failed")

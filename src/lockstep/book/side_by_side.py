@@ -1,37 +1,77 @@
-"""One chapter in several tabs, side by side: the last values of its figures, and its cells' times.
+"""One chapter in several tabs, side by side: the last values of its figures, its cells' times, and
+what Lockstep's own experiment of the chapter gives and takes in the same framework.
 
 The values are those that an Animator drew last; a notebook's output carries them as metadata.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
+from lockstep.book.own_runs import OwnRun
 from lockstep.book.running import ChapterRun
 from lockstep.d2l.drawing import METADATA
 from lockstep.report.quantities import duration
 
 Table = tuple[list[str], list[list[str]]]
+Own = Mapping[str, Sequence[OwnRun]]  # by tab, in the order of the chapter's figures
 
 
-def last_values(run: ChapterRun) -> list[dict[str, float]]:
-    """For each figure that grew, in their order: the last value of each curve, by its name."""
-    outputs = [output for item in run.cells for output in item.executed.outputs]
-    found = [output.get("metadata", {}).get(METADATA) for output in outputs]
-    return [values for values in found if values]
+class Figure(NamedTuple):
+    """The last value of each curve, by its name, and the seconds of the cell that drew it."""
+
+    values: dict[str, float]
+    seconds: float
 
 
-def value_table(runs: Sequence[ChapterRun]) -> Table:
-    """A row for each curve of each figure, a column for each tab."""
-    values = [last_values(run) for run in runs]
-    rows = []
-    for place in range(max(map(len, values), default=0)):
-        figures = [each[place] if place < len(each) else {} for each in values]
-        for name in dict.fromkeys(name for figure in figures for name in figure):
-            numbers = [f"{figure[name]:.4g}" if name in figure else "" for figure in figures]
-            rows.append([f"{place + 1}. {name}", *numbers])
-    return ["figure", *(run.tab for run in runs)], rows
+def figures(run: ChapterRun) -> list[Figure]:
+    """Each figure that grew, in their order."""
+    found = [
+        Figure(output.get("metadata", {}).get(METADATA) or {}, item.executed.seconds)
+        for item in run.cells
+        for output in item.executed.outputs
+    ]
+    return [figure for figure in found if figure.values]
+
+
+def value_table(runs: Sequence[ChapterRun], own: Own | None = None) -> Table:
+    """A row for each curve of each figure and one for its time; a column for each tab, and one for
+    Lockstep's own run in the same framework where there is one."""
+    own = own or {}
+    shown = {run.tab: figures(run) for run in runs}
+    head, rows = ["figure"], []
+    for run in runs:
+        head += [run.tab, f"Lockstep, {run.settings.framework}"] if own.get(run.tab) else [run.tab]
+    for place in range(max(map(len, shown.values()), default=0)):
+        at = [each[place] if place < len(each) else None for each in shown.values()]
+        names = dict.fromkeys(name for figure in at if figure for name in figure.values)
+        label = next((each[place].label for each in own.values() if place < len(each)), "")
+        title = f"{place + 1}. {label}: " if label else f"{place + 1}. "
+        for name in [*names, "time"]:
+            row = [f"{title}{name}"]
+            for run, figure in zip(runs, at, strict=True):
+                row.append(_shown(figure, name))
+                if own.get(run.tab):
+                    mine = own[run.tab]
+                    row.append(_own_shown(mine[place], name) if place < len(mine) else "")
+            rows.append(row)
+    return head, rows
+
+
+def _shown(figure: Figure | None, name: str) -> str:
+    if figure is None:
+        return ""
+    if name == "time":
+        return duration(figure.seconds)
+    return f"{figure.values[name]:.4g}" if name in figure.values else ""
+
+
+def _own_shown(run: OwnRun, name: str) -> str:
+    if name == "time":
+        return duration(run.seconds)
+    value = run.value(name)
+    return "" if value is None else f"{value:.4g}"
 
 
 def time_table(runs: Sequence[ChapterRun]) -> Table:
@@ -49,6 +89,14 @@ def _time(run: ChapterRun, place: int) -> str:
     return f"{duration(executed.seconds)}{', failed' if executed.problem else ''}"
 
 
-def to_dict(runs: Sequence[ChapterRun]) -> dict[str, Any]:
+def to_dict(runs: Sequence[ChapterRun], own: Own | None = None) -> dict[str, Any]:
     """Plain values for a program, by tab."""
-    return {run.tab: run.to_dict() | {"figures": last_values(run)} for run in runs}
+    mine = own or {}
+    return {
+        run.tab: run.to_dict()
+        | {
+            "figures": [figure._asdict() for figure in figures(run)],
+            "lockstep": [each.to_dict() for each in mine.get(run.tab, ())],
+        }
+        for run in runs
+    }

@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 from lockstep.cli.output import add_open_option, answer, open_page, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lockstep.book.chapter import Chapter
     from lockstep.book.matrix import Entry
+    from lockstep.book.own_runs import OwnRun
     from lockstep.book.running import ChapterRun
 
 Files = tuple[Path, Path]
@@ -33,7 +36,8 @@ def register(subparsers: Any) -> None:
     check = commands.add_parser("check", help="run many chapters, and print which of them ran")
     check.add_argument("chapters", nargs="+", metavar="DIR", help="folders or files of chapters")
     check.add_argument("--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)")
-    compare = commands.add_parser("compare", help="one chapter in its tabs, side by side")
+    help = "one chapter in its tabs, side by side, and Lockstep's own experiment of it"
+    compare = commands.add_parser("compare", help=help)
     compare.add_argument("chapter", metavar="CHAPTER", help="its file")
     compare.add_argument(
         "--tabs", default="all", metavar="TABS", help="a,b,c or all (default: all)"
@@ -131,15 +135,41 @@ def _compare(args: argparse.Namespace) -> int:
 
     entries = _entries(args, [args.chapter])
     runs = [entry.run for entry in entries if entry.run is not None]
+    own = {} if any(run.interrupted for run in runs) else _own_runs(args, runs)
 
     def show() -> None:
-        print("\nThe last values of each figure that grew, in their order")
-        print_table(*side_by_side.value_table(runs))
+        print("\nThe last values of each figure that grew, and the time of its cell")
+        print_table(*side_by_side.value_table(runs, own))
         print("\nSeconds of each cell")
         print_table(*side_by_side.time_table(runs))
 
-    answer(args, side_by_side.to_dict(runs), show)
+    answer(args, side_by_side.to_dict(runs, own), show)
     return _code(entries)
+
+
+def _own_runs(args: argparse.Namespace, runs: list[ChapterRun]) -> dict[str, Sequence[OwnRun]]:
+    """Lockstep's own runs on the chapter's subject, by tab; none where it has no experiment."""
+    import sys
+
+    from lockstep.book import own_runs
+    from lockstep.errors import LockstepError
+    from lockstep.report.progress import work_progress
+
+    found: dict[str, Sequence[OwnRun]] = {}
+    for run in runs:
+        subject = own_runs.subject_of(run.chapter, run.tab)
+        if subject is None:
+            continue
+        framework = run.settings.framework
+        with work_progress(f"experiment {subject.experiment}, {framework}", sys.stderr) as progress:
+            try:
+                found[run.tab] = own_runs.carried_out(
+                    subject, framework, Path(args.out) / "lockstep", quick=args.quick,
+                    progress=progress,
+                )  # fmt: skip
+            except LockstepError as error:
+                print(f"not run: {subject.experiment} in {framework}: {error}", file=sys.stderr)
+    return found
 
 
 def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
