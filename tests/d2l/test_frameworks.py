@@ -121,6 +121,8 @@ def test_every_row_comes_once_in_a_pass(d2l: Any) -> None:
     assert [len(x) for x, _ in seen] == [3, 3, 1]
     assert sorted(np.concatenate([x for x, _ in seen])) == rows.tolist()
     assert all((y == 2 * x).all() for x, y in seen)
+    orders = {tuple(x for part, _ in batches for x in to_numpy(part)) for _ in range(5)}
+    assert len(orders) > 1
     in_order = [to_numpy(x).tolist() for (x,) in d2l.load_array((rows,), 3, is_train=False)]
     assert in_order == [[0, 1, 2], [3, 4, 5], [6]]
 

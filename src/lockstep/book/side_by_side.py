@@ -39,12 +39,12 @@ def value_table(runs: Sequence[ChapterRun], own: Own | None = None) -> Table:
     """A row for each curve of each figure and one for its time; a column for each tab, and one for
     Lockstep's own run in the same framework where there is one."""
     own = own or {}
-    shown = {run.tab: figures(run) for run in runs}
+    shown = [figures(run) for run in runs]
     head, rows = ["figure"], []
     for run in runs:
         head += [run.tab, f"Lockstep, {run.settings.framework}"] if own.get(run.tab) else [run.tab]
-    for place in range(max(map(len, shown.values()), default=0)):
-        at = [each[place] if place < len(each) else None for each in shown.values()]
+    for place in range(max(map(len, shown), default=0)):
+        at = [each[place] if place < len(each) else None for each in shown]
         names = dict.fromkeys(name for figure in at if figure for name in figure.values)
         label = next((each[place].label for each in own.values() if place < len(each)), "")
         title = f"{place + 1}. {label}: " if label else f"{place + 1}. "

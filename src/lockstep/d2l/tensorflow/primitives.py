@@ -16,18 +16,29 @@ from lockstep.d2l.primitives import Primitives
 def _batches(
     arrays: Sequence[Any], batch_size: int, is_train: bool, finish: Finish | None, most: int | None
 ) -> Any:
-    """A tf.data.Dataset: cells ask for its cardinality. The places of the rows are shuffled, not
-    the rows, which is faster."""
+    """A tf.data.Dataset: cells ask for its cardinality."""
     held = tuple(tf.constant(array) for array in arrays)
-    places = tf.data.Dataset.range(len(held[0]))
-    if is_train:
-        places = places.shuffle(len(held[0]), reshuffle_each_iteration=True)
+    count = len(held[0])
+    places = _shuffled(count) if is_train else tf.data.Dataset.range(count)
     found = places.batch(batch_size).map(lambda rows: tuple(tf.gather(a, rows) for a in held))
+    found = found.apply(tf.data.experimental.assert_cardinality(-(-count // batch_size)))
     if finish is not None:
         found = found.map(_in_graph(finish, [array[:1] for array in arrays]))
     if most is not None:
         found = found.take(options.shortened("batches of a pass", len(found), most))
     return found
+
+
+def _shuffled(count: int) -> Any:
+    """The places 0 to count - 1 in a new order each pass. They are shuffled at once: the buffer of
+    `Dataset.shuffle` is filled one by one before the first batch."""
+
+    def order(seed: Any) -> Any:
+        places = tf.range(count, dtype=tf.int64)
+        shuffled = tf.random.experimental.stateless_shuffle(places, seed=tf.stack([seed, seed]))
+        return tf.data.Dataset.from_tensor_slices(shuffled)
+
+    return tf.data.Dataset.random(rerandomize_each_iteration=True).take(1).flat_map(order)
 
 
 def _in_graph(finish: Finish, example: Sequence[Any]) -> Callable[..., Any]:
