@@ -109,6 +109,27 @@ def test_a_changed_file_is_refused_with_both_digests(
     assert lockstep("resume", "run", "--data.file", "moved.csv", "--max-steps", "20").code == 0
 
 
+def test_a_changed_folder_is_refused_with_both_digests(
+    lockstep: Command, mistake: Callable[..., str], files: Path
+) -> None:
+    """A file that was added, and one that has only another name."""
+    (files / "texts").mkdir()
+    (files / "book.txt").rename(files / "texts" / "a.txt")
+    words = ("--data.file", "texts", *TEXT[3:])
+    train = ("train", "text-gru", *words, "--framework", "numpy", "--max-steps", "2")
+    assert lockstep(*train, "--out", "run").code == 0
+    began = json.loads((files / "run" / "data.json").read_bytes())["digest"]
+    (files / "texts" / "b.txt").write_text(WORDS)
+    said = mistake("resume", "run", "--max-steps", "4")
+    assert began in said
+    assert said.count("sha256:") == 2
+    (files / "texts" / "b.txt").unlink()
+    (files / "texts" / "a.txt").rename(files / "texts" / "c.txt")
+    assert mistake("resume", "run", "--max-steps", "4").count("sha256:") == 2
+    (files / "texts" / "c.txt").rename(files / "texts" / "a.txt")
+    assert lockstep("resume", "run", "--max-steps", "4").code == 0
+
+
 def test_a_resumed_run_ends_as_an_undisturbed_one(lockstep: Command, files: Path) -> None:
     lockstep("train", *TEXT, "--framework", "numpy", "--max-steps", "9", "--out", "whole")
     lockstep("train", *TEXT, "--framework", "numpy", "--max-steps", "4", "--out", "cut")

@@ -45,7 +45,7 @@ def given_path(file: str, what: str) -> Path:
 def read_bytes(path: Path) -> bytes:
     """The whole file as it lies there; one that is empty, or written meanwhile, is refused."""
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_without_waiting) as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
                 raise refuse(path, "is no regular file", "Give a file.")
@@ -59,6 +59,11 @@ def read_bytes(path: Path) -> bytes:
     if not content:
         raise refuse(path, "is empty", "Give a file with data in it.")
     return content
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """A pipe that nobody writes to would be waited for without end."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def digest_of(content: bytes) -> str:

@@ -11,7 +11,14 @@ from lockstep.data.given_file import origin_of, refuse
 from lockstep.data.held_back import kept_rows
 from lockstep.data.new_rows import new_rows
 from lockstep.data.source import Progress
-from lockstep.data.table_file import NO_VALUE, ReadTable, read_table_file
+from lockstep.data.table_file import (
+    DECIMAL_COMMA,
+    NO_VALUE,
+    WITH_POINT,
+    ReadTable,
+    is_number,
+    read_table_file,
+)
 from lockstep.errors import InputError
 from lockstep.spec import Table
 
@@ -92,6 +99,9 @@ def labels(table: ReadTable, column: int) -> tuple[tuple[str, ...], NDArray[np.f
     if table.has_words(column):
         names = [str(cell).strip() for cell in table.columns[column]]
         names = ["" if name.lower() in NO_VALUE else name for name in names]
+        if all(DECIMAL_COMMA.fullmatch(name) for name in names if name and not is_number(name)):
+            row = next(i for i, name in enumerate(names) if DECIMAL_COMMA.fullmatch(name))
+            raise table.wrong(row, column, "is no number", WITH_POINT)
         order = sorted(set(names) - {""})
     else:
         values = table.numbers(column)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +19,8 @@ from lockstep.errors import unknown
 
 MOST_COLUMNS = 100_000
 NO_VALUE = ("", "na", "n/a", "nan", "null", "none", "?")
+DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
+WITH_POINT = "Write numbers with a decimal point: 1.5."
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 
@@ -78,7 +81,8 @@ class ReadTable:
             return float("nan")
         if is_number(cell):
             return float(cell)
-        raise self.wrong(row, column, "is no number", f"Correct it. {remedy}")
+        remedy = WITH_POINT if DECIMAL_COMMA.fullmatch(cell) else f"Correct it. {remedy}"
+        raise self.wrong(row, column, "is no number", remedy)
 
     def refuse_missing(
         self, values: NDArray[np.float64], columns: Sequence[int], remedy: str

@@ -1,0 +1,347 @@
+"""Files that are wrong: exit code 2 and one line that names the file, and the row and column."""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import json
+import os
+import pickle
+import threading
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lockstep.data import given_file
+from lockstep.data.given_file import read_bytes
+from lockstep.errors import InputError
+
+Mistake = Callable[..., str]
+ROWS = "".join(f"{i},{i * i % 7},{i % 3}\n" for i in range(12))
+GOOD = f"width,height,price\n{ROWS}"
+
+
+def numbered(line: int, text: str) -> str:
+    """The good table with another line of that number, the header being line 1."""
+    lines = GOOD.splitlines()
+    lines[line - 1] = text
+    return "\n".join(lines) + "\n"
+
+
+TABLES: dict[str, tuple[bytes | str, str]] = {
+    "empty": (b"", "is empty"),
+    "blank": ("\n\n \n", "has no rows"),
+    "a header alone": ("a,b\n", "has no rows"),
+    "binary": (b"width,height\n1,\0\x02\n", "is binary (a zero byte at 15)"),
+    "UTF-16": (GOOD.encode("utf-16"), "is UTF-16 text, not UTF-8"),
+    "UTF-16 without a mark": (GOOD.encode("utf-16-le"), "is binary"),
+    "Latin-1": (GOOD.replace("width", "Größe").encode("latin-1"), "byte 0xf6 in line 1"),
+    "ragged": (numbered(5, "1,2"), "line 5 has 2 cells, line 1 has 3"),
+    "a word": (numbered(4, "1,wide,3"), "line 4, column 'height': 'wide' is no number"),
+    "missing": (numbered(6, "1,,3"), "line 6, column 'height': '' is missing"),
+    "NaN": (numbered(6, "1,NaN,3"), "line 6, column 'height': 'NaN' is missing"),
+    "infinite": (numbered(7, "1,-inf,3"), "line 7, column 'height': '-inf' is infinite"),
+    "missing target": (numbered(3, "1,2,?"), "line 3, column 'price': '?' is missing"),
+    "constant": ("a,b,price\n" + "".join(f"{i},4,{i}\n" for i in range(9)), "'b' is constant (4)"),
+    "constant target": (
+        "a,price\n" + "".join(f"{i},4\n" for i in range(9)), "'price' is constant (4)"
+    ),
+    "two of a name": ("a,a,price\n1,2,3\n2,3,4\n", "has two columns 'a'"),
+    "one column": ("price\n1\n2\n3\n", "leaves no features"),
+    "decimal commas": ("a;price\n1,5;2,5\n2,5;3,5\n", "line 2, column 'price': '2,5' is no number"),
+    "damaged gzip": (gzip.compress(GOOD.encode())[:-20], "is damaged gzip"),
+    "damaged Parquet": (b"PAR1" + b"\0" * 40, "is no readable Parquet"),
+    "damaged zip": (b"PK\x03\x04" + b"x" * 50, "is a damaged npz"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_wrong_table_is_refused(mistake: Mistake, folder: Path, name: str) -> None:
+    content, problem = TABLES[name]
+    (folder / "prices.csv").write_bytes(content if isinstance(content, bytes) else content.encode())
+    said = mistake("train", "table-linear", "--data.file", "prices.csv", *QUICK)
+    assert problem in said
+    assert "prices.csv" in said
+
+
+QUICK = ("--framework", "numpy", "--max-steps", "1", "--data.held_out", "0", "--evaluate", "train",
+         "--batch-size", "2")  # fmt: skip
+
+
+@pytest.mark.parametrize("recipe", ["table-linear", "table-mlp", "table-softmax"])
+def test_decimal_commas_are_no_classes(mistake: Mistake, folder: Path, recipe: str) -> None:
+    for content in ("a;price\n1,5;2,5\n2,5;3\n", "a;price\n1;2,5\n2;3\n"):
+        (folder / "prices.csv").write_text(content)
+        said = mistake("train", recipe, "--data.file", "prices.csv", *QUICK)
+        assert "line 2, column 'price': '2,5' is no number. Write numbers with a decimal" in said
+
+
+def test_a_column_that_is_not_there_names_the_nearest(mistake: Mistake, folder: Path) -> None:
+    (folder / "prices.csv").write_text(GOOD)
+    train = ("train", "table-linear", "--data.file", "prices.csv", *QUICK)
+    assert "Did you mean 'price'?" in mistake(*train, "--data.target", "prize")
+    assert "Did you mean 'height'?" in mistake(*train, "--data.columns", "heigth,width")
+    assert "is not known" in mistake(*train, "--data.without", "17")
+
+
+def test_labels_that_are_not_whole_and_one_class(mistake: Mistake, folder: Path) -> None:
+    (folder / "kinds.csv").write_text("a,kind\n1,0\n2,1.5\n3,1\n4,0\n")
+    train = ("train", "table-softmax", "--data.file", "kinds.csv", *QUICK)
+    assert "line 3, column 'kind': '1.5' is no label: it is not whole" in mistake(*train)
+    (folder / "kinds.csv").write_text("a,kind\n1,yes\n2,yes\n3,yes\n")
+    assert "column 'kind' has one class only (yes)" in mistake(*train)
+
+
+def test_a_million_columns(mistake: Mistake, folder: Path) -> None:
+    (folder / "wide.csv").write_text(",".join("1" * 1_000_000) + "\n")
+    said = mistake("train", "table-linear", "--data.file", "wide.csv", *QUICK)
+    assert "has 1,000,000 columns, over the limit" in said
+
+
+@pytest.mark.parametrize(
+    ("way", "rows"), [("drop", "0.5,1.5,2.5"), ("mean", "0.5,1.5,2.5,1.5")], ids=["drop", "mean"]
+)
+def test_missing_values_are_dropped_or_filled_on_request(
+    lockstep: Any, folder: Path, way: str, rows: str
+) -> None:
+    (folder / "prices.csv").write_text("a,price\n0.5,1\n1.5,2\n2.5,4\n,3\n")
+    train = ("train", "table-linear", "--data.file", "prices.csv", *QUICK, "--json", "--quiet")
+    done = lockstep(*train, "--data.missing", way, "--out", "run")
+    assert done.code == 0, done.err
+    values = np.array([float(v) for v in rows.split(",")])
+    encoding = json.loads((folder / "run" / "data.json").read_bytes())["encoding"]
+    assert encoding["means"] == pytest.approx([values.mean()])
+    assert encoding["stds"] == pytest.approx([values.std()])
+
+
+# --- npz ------------------------------------------------------------------------------------------
+
+
+class Trap:
+    """Unpickling it would make a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("recipe", ["table-linear", "images-softmax"])
+def test_pickled_objects_are_never_unpickled(mistake: Mistake, folder: Path, recipe: str) -> None:
+    sprung = folder / "sprung"
+    np.savez(folder / "trap.npz", x=np.array([Trap(sprung)] * 3, object), y=np.arange(3))
+    said = mistake("train", recipe, "--data.file", "trap.npz", *QUICK)
+    assert "x.npy holds pickled Python objects, which are never unpickled" in said
+    assert not sprung.exists()
+    with np.load(folder / "trap.npz", allow_pickle=True) as file:  # the trap is a real one
+        _ = file["x"]
+    assert sprung.exists()
+
+
+def test_a_bare_pickle_is_no_npz(mistake: Mistake, folder: Path) -> None:
+    sprung = folder / "sprung"
+    content = pickle.dumps(Trap(sprung))
+    with zipfile.ZipFile(folder / "trap.npz", "w") as archive:
+        archive.writestr("x.npy", content)
+    said = mistake("train", "table-linear", "--data.file", "trap.npz", *QUICK)
+    assert "x.npy is no NumPy array" in said
+    assert not sprung.exists()
+
+
+def test_a_zip_bomb_is_refused_before_it_is_unpacked(mistake: Mistake, folder: Path) -> None:
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (2**30,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with zipfile.ZipFile(folder / "bomb.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", header.getvalue() + bytes(1000))
+    content = bytearray((folder / "bomb.npz").read_bytes())
+    wanted = (8 * 2**30 - 1).to_bytes(8, "little")[:4]  # what the archive says of its member
+    for mark, at in ((b"PK\x01\x02", 24), (b"PK\x03\x04", 22)):
+        start = content.find(mark) + at
+        content[start : start + 4] = wanted
+    (folder / "bomb.npz").write_bytes(content)
+    said = mistake("train", "table-linear", "--data.file", "bomb.npz", *QUICK)
+    assert "unpacks to" in said or "holds fewer bytes" in said or "is cut off" in said
+
+
+def test_what_a_member_says_of_itself_is_not_believed(mistake: Mistake, folder: Path) -> None:
+    """A thousand bytes that say they are a gigabyte: nothing as large is made for them."""
+    header = io.BytesIO()
+    shape = {"descr": "<f8", "fortran_order": False, "shape": (2**27,)}
+    np.lib.format.write_array_header_1_0(header, shape)
+    with zipfile.ZipFile(folder / "liar.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("x.npy", header.getvalue() + bytes(1000))
+    said = mistake("train", "table-linear", "--data.file", "liar.npz", *QUICK)
+    assert "says it has shape (134217728,), but holds fewer bytes" in said
+
+
+def test_gzip_has_a_limit(mistake: Mistake, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(given_file, "MOST_BYTES", 10_000)
+    (folder / "bomb.csv.gz").write_bytes(gzip.compress(b"1,2\n" * 100_000))
+    said = mistake("train", "table-linear", "--data.file", "bomb.csv.gz", *QUICK)
+    assert "holds more than 10,000 bytes" in said
+
+
+# --- files that change, and what is no file -------------------------------------------------------
+
+
+def test_a_file_that_grows_while_it_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "growing.csv"
+    path.write_text(GOOD)
+    real = os.fstat
+
+    def grow_after(handle: int) -> os.stat_result:
+        found = real(handle)
+        with path.open("a") as file:
+            file.write("1,2,3\n")
+        return found
+
+    monkeypatch.setattr(os, "fstat", grow_after)
+    with pytest.raises(InputError, match=r"growing\.csv.*was written to while it was read"):
+        read_bytes(path)
+
+
+def test_a_file_that_another_thread_writes(folder: Path) -> None:
+    """Reading either sees the whole of a state, or says that it was written to."""
+    path, stop = folder / "growing.csv", threading.Event()
+    path.write_bytes(b"x" * 1000)
+
+    def write() -> None:
+        with path.open("ab", buffering=0) as file:
+            while not stop.is_set():
+                file.write(b"x" * 1000)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        for _ in range(30):
+            with contextlib.suppress(InputError):  # it says that it was written to
+                assert len(read_bytes(path)) % 1000 == 0
+    finally:
+        stop.set()
+        writer.join(10)
+
+
+@pytest.mark.parametrize("recipe", ["table-linear", "text-rnn", "images-softmax"])
+def test_what_is_no_file(mistake: Mistake, folder: Path, recipe: str) -> None:
+    os.mkfifo(folder / "pipe")
+    (folder / "nothing").mkdir()
+    (folder / "loop").symlink_to(folder / "loop")
+    what = {"pipe": "is no regular file", "nothing": "", "nowhere": "is not there", "loop": ""}
+    for name, problem in what.items():
+        said = mistake("train", recipe, "--data.file", name, *QUICK)
+        assert problem in said
+        assert name in said
+
+
+# --- texts and pictures ---------------------------------------------------------------------------
+
+TEXTS: dict[str, tuple[bytes, str]] = {
+    "empty": (b"", "is empty"),
+    "binary": (b"ab\0cd" * 9, "is binary (a zero byte at 2)"),
+    "UTF-16": (("Text" * 9).encode("utf-16"), "is UTF-16 text"),
+    "Latin-1": (b"abc\nd\xe9f" * 9, "is not UTF-8: byte 0xe9 in line 2"),
+    "no letters": (b"12345 67890\n" * 9, "has none of the letters a to z"),
+    "too short": (b"abc", ""),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+def test_a_wrong_text_is_refused(mistake: Mistake, folder: Path, name: str) -> None:
+    content, problem = TEXTS[name]
+    (folder / "book.txt").write_bytes(content)
+    said = mistake("train", "text-rnn", "--data.file", "book.txt", *QUICK)
+    assert problem in said
+
+
+def test_a_byte_order_mark_is_no_symbol(lockstep: Any, folder: Path) -> None:
+    (folder / "book.txt").write_bytes("\ufeffabc ".encode() + b"abc " * 40)
+    small = ("--data.window", "4", "--model.num_hiddens", "4", "--data.symbols", "all")
+    train = ("train", "text-rnn", "--data.file", "book.txt", *QUICK, *small, "--out", "run")
+    assert lockstep(*train, "--quiet").code == 0
+    text = lockstep("generate", "run", "--num", "9").out
+    assert set(text) <= set("abc \n")
+    (folder / "t.csv").write_bytes(b"\xef\xbb\xbfwidth,price\n1,2\n2,3\n")
+    train = ("train", "table-linear", "--data.file", "t.csv", *QUICK, "--data.columns", "width")
+    assert lockstep(*train, "--quiet").code == 0
+
+
+def picture(width: int = 8, mode: str = "RGB") -> bytes:
+    from PIL import Image
+
+    file = io.BytesIO()
+    Image.new(mode, (width, 8), 200 if mode != "RGB" else (200, 10, 10)).save(file, "PNG")
+    return file.getvalue()
+
+
+PICTURES: dict[str, tuple[bytes, str]] = {
+    "another size": (picture(9), "is 9 x 8 colour, 0.png is 8 x 8 colour"),
+    "grey": (picture(8, "L"), "is 8 x 8 grey, 0.png is 8 x 8 colour"),
+    "cut off": (picture()[:-30], "is damaged"),
+    "no picture": (b"GIF? no", "is no picture"),
+    "empty": (b"", "is empty"),
+}
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_a_wrong_picture_is_refused(mistake: Mistake, folder: Path, name: str) -> None:
+    content, problem = PICTURES[name]
+    for kind in ("cat", "dog"):
+        (folder / "marks" / kind).mkdir(parents=True)
+        (folder / "marks" / kind / "0.png").write_bytes(picture())
+    (folder / "marks" / "dog" / "7.png").write_bytes(content)
+    said = mistake("train", "images-softmax", "--data.file", "marks", *QUICK)
+    assert problem in said
+    assert "dog/7.png" in said
+
+
+IMAGES: dict[str, tuple[dict[str, Any], str]] = {
+    "no y": ({"x": np.zeros((4, 5, 5), np.uint8)}, "has no array 'y', but x"),
+    "fewer labels": (
+        {"x": np.zeros((4, 5, 5), np.uint8), "y": np.arange(3)},
+        "y (3,) has not one label for each picture of x (4, 5, 5)",
+    ),
+    "one class": ({"x": np.zeros((4, 5, 5), np.uint8), "y": np.ones(4, int)}, "one class only (1)"),
+    "labels not whole": (
+        {"x": np.zeros((4, 5, 5), np.uint8), "y": np.arange(4) / 2},
+        "y is float64, but labels are whole numbers or words",
+    ),
+    "NaN": (
+        {"x": np.array([[[1.0, np.nan]], [[1.0, 0.0]]]), "y": np.arange(2)},
+        "picture 1 of x has a NaN or inf",
+    ),
+    "flat": ({"x": np.zeros((4, 25)), "y": np.arange(4)}, "which are no pictures"),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_wrong_images_are_refused(mistake: Mistake, folder: Path, name: str) -> None:
+    arrays, problem = IMAGES[name]
+    np.savez(folder / "marks.npz", **arrays)
+    said = mistake("train", "images-softmax", "--data.file", "marks.npz", *QUICK)
+    assert problem in said
+    assert "marks.npz" in said
+
+
+def idx(values: np.ndarray) -> bytes:
+    sizes = b"".join(int(size).to_bytes(4, "big") for size in values.shape)
+    return b"\0\0\x08" + bytes([values.ndim]) + sizes + values.astype(np.uint8).tobytes()
+
+
+def test_wrong_idx_files(mistake: Mistake, folder: Path) -> None:
+    images, labels = idx(np.zeros((4, 5, 5))), idx(np.arange(4))
+    path, other = folder / "train-images-idx3-ubyte", folder / "train-labels-idx1-ubyte"
+    train = ("train", "images-softmax", "--data.file", path.name, *QUICK)
+    path.write_bytes(images)
+    assert "It has the labels of train-images-idx3-ubyte" in mistake(*train)
+    other.write_bytes(labels[:-1])
+    assert "holds 3 values, its header says (4,)" in mistake(*train)
+    other.write_bytes(labels)
+    path.write_bytes(gzip.compress(images[:-7]))
+    assert "is no whole IDX file" in mistake(*train)
