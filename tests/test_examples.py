@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests import example_notebook
 
 import lockstep
 from lockstep.frameworks import registry
@@ -36,6 +37,26 @@ def test_every_example_is_run_here_and_short() -> None:
     files = sorted(EXAMPLES.glob("*.py"))
     assert [path.name for path in files] == ["own_model.py", "own_module.py"]
     assert all(len(path.read_text().splitlines()) < 60 for path in files)
+
+
+def test_the_notebook_runs(tmp_path: Path) -> None:
+    """From top to end, as it was written and executed."""
+    nbformat = pytest.importorskip("nbformat", reason="it reads notebooks")
+    for package in ("nbclient", "ipykernel", "pandas", "torch"):
+        pytest.importorskip(package, reason=f"the notebook needs {package}")
+    written = nbformat.read(example_notebook.NOTEBOOK, as_version=4)
+    nbformat.validate(written)
+    assert example_notebook.NOTEBOOK.stat().st_size < 300_000
+    found = example_notebook.executed(tmp_path)  # raises where a cell does
+    for cell, shown in zip(found.cells, written.cells, strict=True):
+        if cell.cell_type == "code":
+            kinds = [[sorted(out.get("data", {})) for out in c.outputs] for c in (cell, shown)]
+            assert kinds[0] == kinds[1], cell.source
+    *_, same, runs, metrics = (cell for cell in found.cells if cell.cell_type == "code")
+    assert same.outputs[0].data["text/plain"] == "True"  # stopped and resumed, to the last bit
+    assert "stopped" in runs.outputs[0].data["text/plain"]
+    assert "final_train_loss" in metrics.outputs[0].data["text/plain"]
+    assert (tmp_path / "runs" / "first" / "spec.toml").exists()
 
 
 def test_own_model(tmp_path: Path) -> None:

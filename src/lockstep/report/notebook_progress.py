@@ -25,8 +25,8 @@ from lockstep.training.result import Result
 
 SECONDS = 0.5  # between two drawings
 SHARE = 0.05  # of the time that drawing may take
-MOST_POINTS = 400  # of a curve
-PLACES = 40  # for the pointer, while it grows
+MOST_POINTS = 256  # of a curve
+PLACES = 32  # for the pointer, while it grows
 MOST_NOTES = 6
 
 

@@ -34,7 +34,7 @@ from lockstep.report.quantities import number
 WIDTH, HEIGHT, WIDE = 380, 230, 780  # of a picture; WIDE of a panel that has a row for itself
 LEFT, RIGHT, TOP, BOTTOM = 58, 12, 26, 40  # around the curves
 MOST_POINTS = 300  # of a curve: about one for each pixel
-PLACES = 64  # where values are shown under the pointer
+PLACES = 50  # where values are shown under the pointer
 NUM_TICKS = 6
 DASHES = {"dashed": "6 4", "dotted": "2 3", "dashdot": "7 3 2 3"}
 SHADES = ("#fde725", "#7ad151", "#22a884", "#2a788e", "#414487", "#440154")  # light to dark
@@ -236,11 +236,13 @@ def _series(series: Series, colour: str, x: Axis, y: Axis) -> Iterator[str]:
             f'stroke-linejoin="round"{dash}/>'
         )
     if series.marker or not series.line or len(xs) == 1:
-        size = 2.6 if series.marker else 1.6
-        for a, b in zip(xs.tolist(), ys.tolist(), strict=True):
-            if math.isfinite(a) and math.isfinite(b):
-                opacity = f' fill-opacity="{series.alpha:g}"' if series.alpha < 1 else ""
-                yield f'<circle cx="{a:.1f}" cy="{b:.1f}" r="{size}" fill="{colour}"{opacity}/>'
+        known = np.isfinite(xs) & np.isfinite(ys)
+        dots = zip(xs[known].tolist(), ys[known].tolist(), strict=True)
+        yield (  # a line of no length with round ends is a dot, in ten letters
+            f'<path d="{"".join(f"M{a:.1f},{b:.1f}h0" for a, b in dots)}" stroke="{colour}" '
+            f'stroke-width="{5 if series.marker else 3}" stroke-opacity="{series.alpha:g}" '
+            f'stroke-linecap="round"/>'
+        )
 
 
 def _path(xs: np.ndarray, ys: np.ndarray, *, steps: bool) -> str:
@@ -270,6 +272,8 @@ def _under_pointer(
     keep = np.isfinite(middles)
     chosen, middles = chosen[keep], middles[keep].tolist()
     edges = [x.begin, *((a + b) / 2 for a, b in pairwise(middles)), x.end]
+    if middles:  # what is hidden still feels the pointer
+        yield '<g class="lockstep-at" visibility="hidden" pointer-events="all">'
     for value, middle, (left, right) in zip(chosen, middles, pairwise(edges), strict=False):
         said, marks = [], []
         for label, series in told.items():
@@ -278,19 +282,18 @@ def _under_pointer(
             if math.isfinite(at):
                 said.append(f"{label} {number(float(series.y[near]))}")
                 colour = series.colour or colours[label]
-                marks.append(f'<circle cx="{middle:.1f}" cy="{at:.1f}" r="3.5" fill="{colour}"/>')
+                marks.append(f'<circle cx="{middle:.0f}" cy="{at:.0f}" r="3.5" fill="{colour}"/>')
         words = f"{panel.x} {value:,.6g}: {', '.join(said)}"
         right_half = middle > (x.begin + x.end) / 2
         place = x.end if right_half else x.begin
         anchor = 'text-anchor="end"' if right_half else ""
         yield (
-            f'<g class="lockstep-at">'
-            f'<rect x="{left:.1f}" y="{y.end}" width="{max(0.1, right - left):.1f}" '
-            f'height="{y.begin - y.end}" fill="none" pointer-events="all"/>'
-            f'<g visibility="hidden" pointer-events="none">'
-            f'<path d="M{middle:.1f},{y.begin}V{y.end}" stroke="currentColor" stroke-opacity=".4"/>'
+            f'<g><path d="M{left:.1f},{y.end}H{right:.1f}V{y.begin}H{left:.1f}z"/>'
+            f'<g><path d="M{middle:.0f},{y.begin}V{y.end}" stroke="currentColor"/>'
             f"{''.join(marks)}{_text(place, TOP - 1, words, anchor)}</g></g>"
         )
+    if middles:
+        yield "</g>"
 
 
 def _spread(count: int, most: int) -> np.ndarray:
@@ -352,4 +355,4 @@ _MIDDLE = 'text-anchor="middle"'
 
 
 def _text(x: float, y: float, text: str, looks: str = "") -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" {looks}>{html.escape(text)}</text>'
+    return f'<text x="{x:.0f}" y="{y:.0f}" {looks}>{html.escape(text)}</text>'
