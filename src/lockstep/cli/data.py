@@ -1,4 +1,5 @@
-"""`lockstep data`: list the data sets, fetch them, verify the copies on this machine.
+"""`lockstep data`: list the data sets, fetch them, verify the copies on this machine; look into a
+file of one's own.
 
 Prints and nothing else; the work is done in `lockstep.data`, imported only when a command runs.
 """
@@ -7,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lockstep.cli.output import answer, print_json, print_table
+from lockstep.cli.output import add_open_option, answer, open_page, print_json, print_table
+from lockstep.errors import InputError
 
 if TYPE_CHECKING:
     from lockstep.data import Attempt, Found, Source
 
 
 def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command `data` and its three verbs."""
-    parser = subparsers.add_parser("data", help="list, fetch and verify data sets")
+    """Add the command `data` and its verbs."""
+    parser = subparsers.add_parser("data", help="list, fetch and verify data sets; look into yours")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
 
     listing = verbs.add_parser("list", help="which data sets there are, and where yours are")
@@ -38,7 +41,20 @@ def register(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) ->
     verifying.add_argument("name", metavar="NAME", nargs="?", default="all")
     verifying.set_defaults(handler=_verify)
 
-    for verb in (listing, fetching, verifying):
+    looking = verbs.add_parser("look", help="what is in your own file, before you train on it")
+    looking.add_argument("file", metavar="FILE", help="a table, a text, pictures, or a folder")
+    looking.add_argument(
+        "--as", dest="kind", default="auto", metavar="KIND", help="table, text or images"
+    )
+    looking.add_argument("--data.header", metavar="auto|yes|no", help="of a table")
+    looking.add_argument(
+        "--data.separator", metavar="NAME", help="comma, semicolon, tab or space, of a table"
+    )
+    looking.add_argument("--page", metavar="FILE", help="write a page with histograms and pictures")
+    add_open_option(looking, help="open that page in the browser")
+    looking.set_defaults(handler=_look, takes_fields=True)
+
+    for verb in (listing, fetching, verifying, looking):
         verb.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -109,6 +125,35 @@ def _verify(args: argparse.Namespace) -> int:
     cells = [tuple(row.get(column, "") for column in columns) for row in rows]
     answer(args, rows, lambda: print_table(columns, cells))
     return 1 if bad or not good else 0
+
+
+def _look(args: argparse.Namespace) -> int:
+    from lockstep.cli.asked_run import dotted_fields
+    from lockstep.data.look import look
+    from lockstep.report.data_page import check_page, data_facts, data_table, write_data_page
+    from lockstep.report.tables import columns, show
+
+    fields = dotted_fields(args.rest)
+    for name, value in fields.items():
+        if name not in ("data.header", "data.separator"):
+            problem = "is no option of looking"
+            raise InputError(name, value, problem, "Give --data.header or --data.separator.")
+    if args.page:
+        check_page(Path(args.page))
+    elif args.open:
+        raise InputError("open", True, "there is no page", "Name it: --page FILE.html.")
+    header, separator = (fields.get(f"data.{n}", "auto") for n in ("header", "separator"))
+    found = look(args.file, header, separator, args.kind)
+    page = write_data_page(found, Path(args.page)) if args.page else None
+    told = {**found.to_dict(), **({"page": str(page)} if page else {})}
+    parts: list[Any] = [columns(data_facts(found)), "", data_table(found), ""]
+    parts += [f"note: {remark}" for remark in found.remarks]
+    parts += [f"train on it: {found.command}"] if found.command else []
+    parts += [f"page: {page}"] if page else []
+    answer(args, told, lambda: show(parts))
+    if page:
+        open_page(args, page)
+    return 0
 
 
 def _sources(name: str) -> tuple[Source, ...]:

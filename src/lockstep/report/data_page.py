@@ -1,0 +1,161 @@
+"""What is in a person's own file, as a page: facts, columns, small histograms, a few pictures."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from lockstep.data.look import Column, Look
+from lockstep.errors import InputError
+from lockstep.files import write_whole
+from lockstep.report import page
+from lockstep.report.charts import SERIES
+from lockstep.report.figures import new_figure, style
+from lockstep.report.quantities import number
+from lockstep.report.tables import TextTable
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_HISTOGRAMS = 12
+MOST_BARS = 30
+ACROSS = 4  # histograms, and twice as many pictures
+
+
+def check_page(path: Path) -> None:
+    """Raise before a file is read if the page could not be written."""
+    if path.suffix.lower() not in (".html", ".htm"):
+        raise InputError("page", str(path), "is no page", "Name it .html.")
+
+
+def write_data_page(found: Look, path: Path) -> Path:
+    """Write the page; its path."""
+    return write_whole(path, data_page(found).encode())
+
+
+def data_page(found: Look) -> str:
+    """The whole document."""
+    table = data_table(found)
+    return page.document(
+        f"What is in {Path(found.path).name}",
+        page.heading(f"What is in {Path(found.path).name}", f"Seen as {found.kind}."),
+        page.section("In short", page.facts(data_facts(found)), *map(_line, found.remarks)),
+        page.section("Train on it", page.code(found.command) if found.command else ""),
+        page.section("Pictures", _pictures(found)),
+        page.section("Columns" if found.columns else "Counts", _charts(found), _listed(table)),
+    )
+
+
+def data_facts(found: Look) -> list[tuple[str, str]]:
+    """Names and values."""
+    facts = {"seen as": found.kind, **found.facts, "digest": found.digest}
+    return [(name, _told(value)) for name, value in facts.items()]
+
+
+def _told(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def data_table(found: Look) -> TextTable:
+    """The columns of a table, or the counts of symbols or classes."""
+    if not found.columns:
+        name = "symbol" if found.kind == "text" else "class"
+        total = sum(count for _, count in found.counts) or 1
+        counts = [
+            (
+                _visible(value) if found.kind == "text" else value,
+                f"{n:,}",
+                f"{100 * n / total:.2f}%",
+            )
+            for value, n in found.counts[: 2 * MOST_BARS]
+        ]
+        return TextTable((name, "count", "share"), counts, left=(name,))
+    names = ("number", "column", "kind", "missing", "least", "mean", "greatest", "values")
+    rows = [
+        (str(i), c.name, c.kind, str(c.missing), *_range(c), _values(c))
+        for i, c in enumerate(found.columns, 1)
+    ]
+    return TextTable(names, rows, left=("column", "kind", "values"))
+
+
+def _range(column: Column) -> tuple[str, str, str]:
+    least, mean, greatest = (
+        "" if value is None else number(value)
+        for value in (column.least, column.mean, column.greatest)
+    )
+    return least, mean, greatest
+
+
+def _values(column: Column) -> str:
+    shown = [f"{value} ({count})" for value, count in column.values[:6]]
+    return ", ".join(shown) + (", ..." if len(column.values) > 6 else "")
+
+
+def _visible(symbol: str) -> str:
+    return symbol if symbol.isprintable() and symbol.strip() else repr(symbol)
+
+
+def _line(remark: str) -> str:
+    return page.banner("fair", "Note", remark)
+
+
+def _listed(table: TextTable) -> str:
+    return page.table(table.columns, table.rows)
+
+
+def _charts(found: Look) -> str:
+    shown = [column for column in found.columns if column.bins][:MOST_HISTOGRAMS]
+    if shown:
+        caption = f"How often each value is there, of {len(shown)} columns."
+        return page.figure(lambda: _histograms(shown), "columns", caption)
+    if not found.counts:
+        return ""
+    return page.figure(
+        lambda: _bars(found.counts[:MOST_BARS]), "counts", "How often each is there."
+    )
+
+
+def _histograms(columns: list[Column]) -> Figure:
+    rows = -(-len(columns) // ACROSS)
+    figure = new_figure(9, 1.7 * rows)
+    for i, column in enumerate(columns):
+        axes = figure.add_subplot(rows, ACROSS, i + 1)
+        style(axes, column.name[:24], "", "")
+        edges = np.linspace(column.least or 0.0, column.greatest or 0.0, len(column.bins) + 1)
+        width = max(edges[1] - edges[0], 1e-300)
+        axes.bar(edges[:-1], column.bins, width, align="edge", color=SERIES[0])
+    return figure
+
+
+def _bars(counts: tuple[tuple[str, int], ...]) -> Figure:
+    figure = new_figure(9, 3)
+    axes = figure.add_subplot()
+    style(axes, "", "", "count")
+    axes.bar(range(len(counts)), [count for _, count in counts], color=SERIES[0])
+    # the fonts of a figure may lack a script: its code points are always there
+    names = [v if v.isascii() else " ".join(f"U+{ord(c):X}" for c in v[:2]) for v, _ in counts]
+    shown = [_visible(name)[:16] for name in names]
+    axes.set_xticks(range(len(counts)), shown, rotation=60, ha="right")
+    return figure
+
+
+def _pictures(found: Look) -> str:
+    if found.pictures is None:
+        return ""
+    shown = ", ".join(found.labels)
+    return page.figure(lambda: _grid(found), "pictures", f"From first to last: {shown}.")
+
+
+def _grid(found: Look) -> Figure:
+    assert found.pictures is not None
+    rows = -(-len(found.pictures) // (2 * ACROSS))
+    figure = new_figure(9, 1.2 * rows)
+    for i, picture in enumerate(found.pictures):
+        axes = figure.add_subplot(rows, 2 * ACROSS, i + 1)
+        axes.axis("off")
+        axes.imshow(picture if picture.ndim == 2 else picture.transpose(1, 2, 0), cmap="gray")
+    return figure
