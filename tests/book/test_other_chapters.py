@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.book.chapters import Cells, as_markdown, as_restructured
+from tests.book.chapters import Cells, as_markdown, as_notebook, as_restructured
 
 from lockstep.book import chapter, running
 from lockstep.data import find
@@ -86,9 +86,51 @@ d2l.train_ch6(lenet, train_iter, test_iter, 10, 0.9, d2l.try_gpu())""",
     (
         ("pytorch",),
         """\
+mlp = nn.Sequential(nn.Flatten(), nn.Linear(784, 256), nn.ReLU(), nn.Linear(256, 10))
+trainer = torch.optim.SGD(mlp.parameters(), lr=0.1)
+d2l.train_ch3(mlp, train_iter, test_iter, loss, 10, trainer)
+train_loss, train_acc = d2l.train_epoch_ch3(mlp, train_iter, loss, trainer)
+assert train_loss < 2.2 and train_acc > 0.3""",
+    ),
+]
+
+TEXT: Cells = [
+    (("pytorch",), IMPORTS),
+    (
+        ("pytorch",),
+        """\
 train_iter, vocab = d2l.load_data_time_machine(32, 35)
-model = d2l.RNNModel(nn.LSTM(len(vocab), 32), len(vocab))
-d2l.train_ch8(model, train_iter, vocab, 1, 500, d2l.try_gpu())""",
+
+def params_of(vocab_size, num_hiddens, device):
+    shapes = (vocab_size, num_hiddens), (num_hiddens, num_hiddens), (num_hiddens, vocab_size)
+    weights = [torch.randn(shape, device=device) * 0.01 for shape in shapes]
+    biases = [torch.zeros(size, device=device) for size in (num_hiddens, vocab_size)]
+    return [param.requires_grad_() for param in (*weights, *biases)]
+
+def first_state(batch_size, num_hiddens, device):
+    return (torch.zeros(batch_size, num_hiddens, device=device),)
+
+def rnn(inputs, state, params):
+    w_xh, w_hh, w_hq, b_h, b_q = params
+    (h,), out = state, []
+    for x in inputs:
+        h = torch.tanh(x @ w_xh + h @ w_hh + b_h)
+        out.append(h @ w_hq + b_q)
+    return torch.cat(out), (h,)
+
+device = d2l.try_gpu()
+net = d2l.RNNModelScratch(len(vocab), 32, device, params_of, first_state, rnn)
+d2l.train_ch8(net, train_iter, vocab, 1, 500, device)
+d2l.predict_ch8('time ', 5, net, vocab, device)""",
+    ),
+    *(
+        (
+            ("pytorch",),
+            f"""\
+model = d2l.RNNModel(nn.{layer}(len(vocab), 32), len(vocab))
+d2l.train_ch8(model, train_iter, vocab, 1, 500, device, use_random_iter={layer == "RNN"})""",
+        )
+        for layer in ("RNN", "LSTM")
     ),
 ]
 
@@ -114,9 +156,10 @@ assert net[1].weight.device == devices[0]""",
     [
         (OPTIMIZERS, as_markdown(OPTIMIZERS)),
         (MODELS, as_restructured(MODELS)),
+        (TEXT, as_notebook(TEXT)),
         (SEVERAL, as_markdown(SEVERAL, "%%tab")),
     ],
-    ids=["optimizers", "models", "several devices"],
+    ids=["optimizers", "models", "text", "several devices"],
 )
 def test_it_runs_quickly(cells: Cells, text: str, tmp_path: Path) -> None:
     if find("fashion-mnist") is None or find("timemachine") is None:

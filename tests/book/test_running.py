@@ -179,6 +179,30 @@ def test_a_kernel_that_dies(tmp_path: Path) -> None:
     assert "before" in show.write(done, tmp_path)[1].read_text()
 
 
+def test_a_data_set_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither on this machine nor to be had: a line that says what and where, and the rest runs."""
+    monkeypatch.setenv("LOCKSTEP_CACHE", str(tmp_path / "cache"))
+    code = (
+        "from d2l import torch as d2l\n"
+        "d2l.DATA_HUB['lost'] = ('http://127.0.0.1:9/lost.csv', '0' * 40)\n"
+        "d2l.download('lost')"
+    )
+    done = carried_out(tmp_path, code, "d2l.download('misspelt')", "1 + 1")
+    lost, misspelt, after = problems(done)
+    assert lost.startswith("MissingError: data 'lost' could not be had")
+    assert "http://127.0.0.1:9/lost.csv" in lost
+    assert "misspelt" in misspelt
+    assert after == ""
+
+
+def test_a_gigabyte_that_is_printed_is_not_kept(tmp_path: Path) -> None:
+    """A line of 10 MB a hundred times: the kernel drops it before it is sent."""
+    done = carried_out(tmp_path, "line = 'x' * 10_000_000\nfor _ in range(100):\n    print(line)")
+    assert done.is_whole
+    assert len(text_of(done, 0)) < 1_000_200
+    assert "[999,000,100 more characters" in text_of(done, 0)
+
+
 def test_a_kernel_that_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = tmp_path / "ipykernel"
     broken.mkdir()
