@@ -80,4 +80,6 @@ def test_in_a_chapter(tmp_path: Path) -> None:
     notebook, page = show.write(done, tmp_path)
     assert "np.float(3)" in notebook.read_text()  # the cell as the chapter has it
     assert "cell 1: np.float, which numpy 1.19 had, is run as float" in page.read_text()
+    assert "unchanged but for" in page.read_text()
+    assert done.to_dict()["patches"] == list(done.patches)
     assert path.read_text() == f"# Old\n{cells}"

@@ -209,3 +209,21 @@ def test_several_devices(framework: str, d2l: Any, builder: Any) -> None:
     )
     train, test = d2l.load_data_fashion_mnist(64)
     builder.train_ch13(d2l, train, test)
+
+
+@pytest.mark.skipif(TESTED != "mindspore", reason="MindSpore takes a tuple for a constant")
+def test_scratch_models_in_mindspore_are_compiled_once(d2l: Any, builder: Any) -> None:
+    """A state that is a tuple made it compile each batch anew: 60 batches took a minute."""
+    import time
+
+    vocab = Vocab(list("abcd"))
+    batches = list(d2l.seq_data_iter_sequential(vocab[list("abcd" * 60)], 4, 8))
+    net = builder.scratch(d2l, len(vocab))
+    vocab.token_to_idx |= dict.fromkeys("time rvl", 0)
+    begin = time.monotonic()
+    d2l.train_ch8(net, batches[:1], vocab, 1.0, 1)
+    once = time.monotonic() - begin  # compilation included
+    begin = time.monotonic()
+    d2l.train_ch8(net, batches, vocab, 1.0, 20)
+    assert time.monotonic() - begin < 6 * once + 5
+    assert d2l.predict_ch8("ab", 6, net, vocab) == "abcdabcd"  # its parameters moved

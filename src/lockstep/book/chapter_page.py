@@ -25,12 +25,18 @@ def chapter_page(run: ChapterRun) -> str:
         parts.append(_cell(next(runs)) if isinstance(piece, Cell) else _prose(piece.text))
     return page.document(
         name,
-        page.heading(name, f"Run by Lockstep from {run.chapter.path.name}, its cells unchanged."),
+        page.heading(name, f"Run by Lockstep from {run.chapter.path.name}, {_kept(run)}."),
         _banner(run),
         _how(run),
         f"<style>\n{CSS}</style>",
         *parts,
         page.section("Cells", _table(run)),
+    )
+
+
+def _kept(run: ChapterRun) -> str:
+    return (
+        "its cells unchanged but for what is named here" if run.patches else "its cells unchanged"
     )
 
 
@@ -49,6 +55,8 @@ def _how(run: ChapterRun) -> str:
     parts = [page.banner("fair", "Quick", quick)] if run.settings.quick else []
     if run.notes:
         parts.append(page.banner("fair", "Note", f"{'; '.join(run.notes)}."))
+    if run.patches:
+        parts.append(page.banner("fair", "Changed", f"{'; '.join(run.patches)}."))
     return "\n".join([*parts, page.section("With", page.facts(list(run.facts.items())))])
 
 

@@ -39,7 +39,8 @@ class CellRun:
 
 @dataclass(frozen=True)
 class ChapterRun:
-    """What came out of a chapter's tab. `facts` are versions; `notes` what was done otherwise."""
+    """What came out of a chapter's tab. `facts` are versions; `notes` what was done otherwise than
+    asked, `patches` what was run in another spelling than the cell's."""
 
     chapter: Chapter
     tab: str
@@ -48,6 +49,7 @@ class ChapterRun:
     seconds: float
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    patches: tuple[str, ...] = ()
 
     @property
     def num_ok(self) -> int:
@@ -72,6 +74,7 @@ class ChapterRun:
             "seconds": self.seconds,
             "facts": self.facts,
             "notes": list(self.notes),
+            "patches": list(self.patches),
             "cells": [
                 {
                     "number": run.number,
@@ -142,8 +145,9 @@ def run(
         if not executed.is_last:
             facts, notes = _ask(kernel, settings.framework)
     seconds = time.monotonic() - begin
-    notes = (*notes, *patches)
-    return ChapterRun(chapter, settings.tab, settings, tuple(runs), seconds, facts, notes)
+    return ChapterRun(
+        chapter, settings.tab, settings, tuple(runs), seconds, facts, notes, tuple(patches)
+    )
 
 
 def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[str, ...]]:

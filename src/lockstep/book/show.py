@@ -85,5 +85,7 @@ def print_summary(run: ChapterRun, files: tuple[Path, Path]) -> None:
     print(f"\n{run.chapter.title}, {run.tab}: {said} in {duration(run.seconds)}")
     for note in run.notes:
         print(f"note: {note}")
+    for patch in run.patches:
+        print(f"changed: {patch}")
     for file in files:
         print(f"{'notebook' if file.suffix == '.ipynb' else 'page'}: {file}")

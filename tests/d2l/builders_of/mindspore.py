@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mindspore import nn
+import mindspore as ms
+import numpy as np
+from mindspore import nn, ops
 
 
 def sgd_rule(params: Any, grads: Any, states: Any, hyperparams: Any) -> None:
@@ -32,3 +34,29 @@ def train_ch8(d2l: Any, batches: Any, vocab: Any) -> str:
     net = d2l.RNNModel(nn.GRU(len(vocab), 16), len(vocab))
     d2l.train_ch8(net, batches, vocab, 1.0, 60)
     return str(d2l.predict_ch8("ab", 6, net, vocab))
+
+
+def scratch(d2l: Any, vocab_size: int) -> Any:
+    """A recurrent net of functions; its state is a tuple."""
+
+    def get_params(vocab_size: int, num_hiddens: int) -> Any:
+        shapes = {"xh": (vocab_size, num_hiddens), "hh": (num_hiddens, num_hiddens),
+                  "hq": (num_hiddens, vocab_size)}  # fmt: skip
+        return ms.ParameterTuple(
+            ms.Parameter(d2l.tensor((np.random.randn(*shape) * 0.3).astype("float32")), name=name)
+            for name, shape in shapes.items()
+        )
+
+    def init_state(batch_size: int, num_hiddens: int) -> tuple[Any]:
+        return (d2l.zeros((batch_size, num_hiddens)),)
+
+    def forward(inputs: Any, state: Any, params: Any) -> Any:
+        w_xh, w_hh, w_hq = params
+        (h,) = state
+        out = []
+        for x in inputs:
+            h = ops.tanh(ops.matmul(x, w_xh) + ops.matmul(h, w_hh))
+            out.append(ops.matmul(h, w_hq))
+        return ops.concat(out, axis=0), (h,)
+
+    return d2l.RNNModelScratch(vocab_size, 8, get_params, init_state, forward)
