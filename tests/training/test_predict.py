@@ -105,6 +105,14 @@ def test_a_resumed_run_predicts_the_same(files: Path, framework: str) -> None:
     np.testing.assert_allclose(resumed.predict(NEW).values, expected.values, atol=TOLERANCE)
 
 
+def test_an_opened_run_needs_its_file_no_more(files: Path) -> None:
+    result = ls.train(spec_of(files, "price", max_steps=5), out=files / "run")
+    (files / "prices.npz").unlink()
+    opened = ls.open(files / "run").predict(NEW)
+    np.testing.assert_array_equal(opened.values, result.predict(NEW).values)
+    assert repr(opened) == "<Predictions of price: 3 examples, in .values and .to_csv()>"
+
+
 def test_the_perplexity_of_a_held_out_text_is_the_runs_own_to_begin_with(files: Path) -> None:
     """A model of equal probabilities for 28 symbols, and one that has learned."""
     before = ls.train(spec_of(files, "text", lr=0.0, max_steps=1))

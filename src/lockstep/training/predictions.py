@@ -6,7 +6,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from lockstep.files import write_whole
 FORMATS = (".csv", ".npz", ".parquet")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Predictions:
     """Of N examples, in their order.
 
@@ -34,10 +34,13 @@ class Predictions:
     target: str = ""
     names: tuple[str, ...] = ()
     symbols: tuple[str, ...] = ()
-    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __len__(self) -> int:
         return len(self.outputs)
+
+    def __repr__(self) -> str:
+        of = f" of {self.target}" if self.target else ""
+        return f"<Predictions{of}: {len(self)} examples, in .values and .to_csv()>"
 
     @property
     def probabilities(self) -> NDArray[np.float64]:
