@@ -83,6 +83,16 @@ def is_watched() -> bool:
     return in_kernel() or (sys.stderr is not None and is_live(sys.stderr))
 
 
+def has_colour() -> bool:
+    """Whether a terminal may be written to in colour: unless NO_COLOR is set."""
+    return not os.environ.get("NO_COLOR")
+
+
+def is_redrawn(file: TextIO) -> bool:
+    """Whether lines there are redrawn; a person who wants no colour gets plain lines."""
+    return is_live(file) and has_colour()
+
+
 def is_live(file: TextIO) -> bool:
     """Whether lines there can be redrawn: a terminal, and not a dumb one."""
     return file.isatty() and os.environ.get("TERM") != "dumb"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import pytest
 from lockstep import recipes
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
+from lockstep.training import checkpoints
 
 from .conftest import SMALL_TEXT, Command
 
@@ -93,6 +95,48 @@ def test_show(lockstep: Command) -> None:
     shown = lockstep("show", "runs/one", "--json").json
     assert RunSpec.from_dict(shown["spec"]) == recipes.airfoil_linear()
     assert shown["steps"] == 300
+
+
+def test_parameters_are_counted(lockstep: Command, text_run: Path) -> None:
+    # a GRU of 8 units over the symbols of the text, with one bias
+    weights = checkpoints.load(checkpoints.newest(text_run / "checkpoints"))[0].weights
+    symbols = weights["w_x"].shape[0]
+    count = 3 * 8 * (symbols + 8 + 1) + 8 * symbols + symbols
+    done = lockstep("show", "text", "--report")
+    assert re.search(rf"^parameters +{count:,}$", done.out, re.MULTILINE)
+    assert f"{count:,}" in Path("text/report.html").read_text()
+    assert lockstep("show", "text", "--json").json["parameters"] == count
+    for path in Path("text/checkpoints").iterdir():
+        path.write_bytes(b"damaged")
+    assert lockstep("show", "text", "--json").json["parameters"] is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "last"),
+        ("show", "one", "--against", "last"),
+        ("report", "last", "--out", "page.html"),
+        ("export", "last", "--to", "csv", "--out", "tables"),
+        ("resume", "last", "--epochs", "3"),
+        ("convert", "last", "--to", "torch", "--out", "weights.safetensors"),
+    ],
+    ids=" ".join,
+)
+@pytest.mark.usefixtures("two")
+def test_last_is_the_newest_run(lockstep: Command, words: tuple[str, ...]) -> None:
+    done = lockstep(*words)
+    assert done.code == 0, done.err
+    if words[0] == "show" and len(words) == 2:
+        assert done.out.startswith("two\n")
+    elif words[0] == "show":
+        assert re.search(r"^seed +0 +4$", done.out, re.MULTILINE)
+    elif words[0] == "resume":
+        assert "runs/two" in done.out
+    elif words[0] == "export":
+        assert "tables/two-steps.csv" in done.out
+    elif words[0] == "report":
+        assert "<title>two" in Path("page.html").read_text()
 
 
 @pytest.mark.usefixtures("two")

@@ -77,7 +77,11 @@ def _show(args: argparse.Namespace) -> int:
     history = directory.history()
     history.damage += checkpoints.damaged(directory.checkpoint_folder)
     notes = sys.stderr if args.json else sys.stdout  # JSON is alone on stdout
-    found = {**outline(directory, history), "spec": directory.spec.to_dict()}
+    found = {
+        **outline(directory, history),
+        "parameters": directory.num_parameters,
+        "spec": directory.spec.to_dict(),
+    }
     answer(args, found, lambda: print_run(directory, history))
     if args.figure is not None:
         path = Path(args.figure or directory.path / "figures" / "curves.svg")

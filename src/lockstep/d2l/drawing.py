@@ -17,7 +17,7 @@ from lockstep.d2l import options
 from lockstep.files import write_whole
 from lockstep.report.charts import Panel, Series
 from lockstep.report.terminal_plot import print_plot
-from lockstep.showing import in_kernel, ipython, is_live
+from lockstep.showing import in_kernel, ipython, is_redrawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -72,11 +72,11 @@ class TerminalScreen:
     """A line on stderr while the figure grows, and the text plot on stdout in the end."""
 
     def show(self, drawn: Drawn, status: str) -> None:
-        if is_live(sys.stderr):
+        if is_redrawn(sys.stderr):
             print(f"\r\x1b[K{status}", end="", file=sys.stderr, flush=True)
 
     def finish(self, drawn: Drawn) -> None:
-        if is_live(sys.stderr):
+        if is_redrawn(sys.stderr):
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
         figure = drawn.draw()
         for axes in figure.axes:

@@ -12,17 +12,18 @@ from collections.abc import Iterable
 from typing import Self, TextIO
 
 from rich import box
-from rich.console import Console, Group
+from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, Pace, PlainLines
+from lockstep.report.progress import DRAW_SECONDS, PLAIN_SECONDS, WIDE, Pace, PlainLines
 from lockstep.report.quantities import duration, number, rate
-from lockstep.showing import is_live
+from lockstep.showing import is_redrawn
 from lockstep.training.events import Event, ProgramCompiled
 
+NARROW = (0, 1, 6)  # the columns that a narrow terminal has room for
 STYLES = {"completed": "green", "starting": "cyan", "running": "cyan", "waiting": "dim"}
 
 
@@ -89,11 +90,13 @@ class LiveCompareProgress:
 
     def _table(self) -> Table:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        for name in ("framework", "", "", "steps", "loss", "steps/s", "left", "compile"):
+        names = ("framework", "", "", "steps", "loss", "steps/s", "left", "compile")
+        shown = range(len(names)) if self._live.console.width >= WIDE else NARROW
+        for name in (names[place] for place in shown):
             table.add_column(name, justify="right" if name not in ("framework", "") else "left")
         for label, status in self._status.items():
             pace = self._paces.get(label, Pace())
-            table.add_row(
+            cells: tuple[RenderableType, ...] = (
                 label,
                 Text(status, STYLES.get(status, "red")),
                 ProgressBar(total=max(1, pace.num_steps), completed=pace.step, width=24),
@@ -103,6 +106,7 @@ class LiveCompareProgress:
                 pace.time_left if status == "running" else "",
                 duration(self._ready.get(label)),
             )
+            table.add_row(*(cells[place] for place in shown))
         return table
 
 
@@ -111,4 +115,4 @@ def compare_progress(
 ) -> LiveCompareProgress | PlainCompareProgress:
     """The `progress` of `ls.compare`, to be used with `with`. On stderr."""
     file = file or sys.stderr
-    return LiveCompareProgress(labels, file) if is_live(file) else PlainCompareProgress(file)
+    return LiveCompareProgress(labels, file) if is_redrawn(file) else PlainCompareProgress(file)

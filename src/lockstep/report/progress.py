@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     TaskID,
     TextColumn,
     TimeElapsedColumn,
@@ -24,7 +25,7 @@ from rich.progress import (
 )
 
 from lockstep.report.quantities import duration, lr, metric_name, metrics_line, number, rate
-from lockstep.showing import is_live
+from lockstep.showing import is_redrawn
 from lockstep.training.events import (
     CheckpointSkipped,
     EpochCompleted,
@@ -44,6 +45,7 @@ from lockstep.training.events import (
 
 EPOCH_LINES = 20  # of a run, at most about so many
 DRAW_SECONDS = 0.25
+WIDE = 100  # letters of a line that has room for a bar and everything else
 PLAIN_SECONDS = 5.0  # between two plain lines
 
 if TYPE_CHECKING:
@@ -197,14 +199,19 @@ class LiveProgress:
 
     def __init__(self, file: TextIO | None = None) -> None:
         self._console = Console(file=file or sys.stderr, highlight=False)
+        steps = "{task.completed:,.0f}/{task.total:,.0f}"
+        speed, loss = "[cyan]{task.fields[speed]} steps/s", "loss [bold]{task.fields[loss]}"
+        rate, left = "[dim]lr {task.fields[lr]}", "[dim]{task.fields[left]} left"
+        wide: list[ProgressColumn] = [
+            BarColumn(bar_width=24),
+            *map(TextColumn, (steps, speed, loss, rate, left)),
+        ]
+        middle, narrow = (steps, speed, loss, left), (steps, loss, left)
+        width = self._console.width
+        chosen = wide if width >= WIDE else [*map(TextColumn, middle if width >= 60 else narrow)]
         self._progress = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=24),
-            TextColumn("{task.completed:,.0f}/{task.total:,.0f}"),
-            TextColumn("[cyan]{task.fields[speed]} steps/s"),
-            TextColumn("loss [bold]{task.fields[loss]}"),
-            TextColumn("[dim]lr {task.fields[lr]}"),
-            TextColumn("[dim]{task.fields[left]:>11} left"),
+            *chosen,
             console=self._console,
             auto_refresh=False,  # no thread beside the run
             transient=True,
@@ -258,7 +265,7 @@ class LiveProgress:
 def run_progress(file: TextIO | None = None) -> LiveProgress | PlainProgress:
     """A listener for `ls.train(..., listeners=[it])`, to be used with `with`. On stderr."""
     file = file or sys.stderr
-    return LiveProgress(file) if is_live(file) else PlainProgress(file)
+    return LiveProgress(file) if is_redrawn(file) else PlainProgress(file)
 
 
 @contextmanager
@@ -282,7 +289,7 @@ def _print_divergence(event: Event) -> None:
 @contextmanager
 def work_progress(name: str, file: TextIO) -> Iterator[Report]:
     """While inside, `report(share, text)` shows how far the work called `name` is."""
-    if is_live(file):
+    if is_redrawn(file):
         with _bar(file) as progress:
             task = progress.add_task(name, total=1.0, what="")
             yield lambda share, text: progress.update(task, completed=share, what=text[:60])
@@ -291,15 +298,16 @@ def work_progress(name: str, file: TextIO) -> Iterator[Report]:
 
 
 def _bar(file: TextIO) -> Progress:
+    console = Console(file=file, highlight=False)
     return Progress(
         TextColumn("{task.description}"),
-        BarColumn(bar_width=24),
+        *([BarColumn(bar_width=24)] if console.width >= WIDE else []),
         TextColumn("{task.percentage:>3.0f} %"),
         TimeElapsedColumn(),
         TextColumn("[dim]left"),
         TimeRemainingColumn(),
         TextColumn("{task.fields[what]}", style="dim", markup=False),  # paths may have brackets
-        console=Console(file=file, highlight=False),
+        console=console,
         transient=True,
     )
 

@@ -29,6 +29,8 @@ def run_page(directory: RunDirectory, history: History) -> str:
     about = (
         f"{spec.style}, {spec.precision}, batch size {spec.batch_size}, {devices}, seed {spec.seed}"
     )
+    count = directory.num_parameters
+    model = [] if count is None else [("parameters", f"{count:,}")]
     elsewhere = ("status", "ran as", "note")
     pairs = [pair for pair in run_facts(history, status) if pair[0] not in elsewhere]
     head, *rows = epoch_rows(history)
@@ -40,7 +42,7 @@ def run_page(directory: RunDirectory, history: History) -> str:
         f"{spec.name} in {spec.framework}",
         page.heading(f"{spec.name} in {spec.framework}", about),
         page.banner(KINDS.get(status, "fair"), status, how_it_ended(directory, history)),
-        page.section("Outcome", page.facts([*pairs, ("devices", spec.devices)])),
+        page.section("Outcome", page.facts([*pairs, *model, ("devices", spec.devices)])),
         page.section("Curves", page.chart(chart, "run", f"{caption}.") if len(history) else ""),
         page.section("What it learned", learned(directory, history)),
         page.section("Epochs", page.table(head, rows) if rows else ""),

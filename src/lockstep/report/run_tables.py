@@ -105,6 +105,8 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
     facts = run_facts(history, directory.status)
     if (step := directory.saved_step) is not None:
         facts.insert(1, ("saved", f"the state after {step:,} steps"))
+    if (count := directory.num_parameters) is not None:
+        facts.append(("parameters", f"{count:,}"))
     head, *rows = epoch_rows(history)
     parts: list[RenderableType] = [
         Text(directory.path.name, "bold"),

@@ -11,10 +11,11 @@ from typing import Any, TextIO
 
 from rich import box
 from rich.console import Console, RenderableType
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from lockstep.showing import is_live
+from lockstep.showing import has_colour, is_live
 
 PIPED_WIDTH = 160  # a pipe has no edge at which to fold
 WIDEST = 10_000
@@ -39,7 +40,7 @@ def console(file: TextIO | None = None) -> Console:
             file=file,
             highlight=False,
             force_jupyter=False,
-            color_system=None if "NO_COLOR" in os.environ else "auto",
+            color_system="auto" if has_colour() else None,
         )
     asked = os.environ.get("COLUMNS", "")
     width = max(PIPED_WIDTH, int(asked) if re.fullmatch("[0-9]{1,5}", asked) else 0)
@@ -79,20 +80,75 @@ def columns(rows: Iterable[Sequence[str]]) -> Table:
         made.add_row(*map(Text, row))
     for column in made.columns[:-1]:
         column.no_wrap = True
+    for column in made.columns[-1:]:
+        column.overflow = "fold"  # a path is not to be cut
     return made
 
 
 def show(parts: Iterable[RenderableType | TextTable], file: TextIO | None = None) -> None:
-    """Print tables, headings and lines one below the other. Lines are not folded, and a table is
-    wider than its terminal before it loses a number."""
+    """Print tables, headings and lines one below the other. Lines are not folded. A table whose
+    words do not fit its terminal is printed as a list; elsewhere it is as wide as it has to be."""
     out = console(file)
     for part in _renderable(parts):
-        text = Text(part) if isinstance(part, str) else part  # a path is no markup
-        least = out.measure(text, options=out.options.update(max_width=WIDEST)).minimum
-        with out.capture() as printed:
-            out.print(text, soft_wrap=isinstance(text, Text), width=max(out.width, least))
-        for line in printed.get().splitlines():
-            print(line.rstrip(), file=out.file)
+        for text in _fitting(part, out):
+            with out.capture() as printed:
+                out.print(text, soft_wrap=isinstance(text, Text))
+            for line in printed.get().splitlines():
+                print(line.rstrip(), file=out.file)
+
+
+def _fitting(part: RenderableType, out: Console) -> Iterator[RenderableType]:
+    """The part as its console can print it."""
+    if isinstance(part, str):
+        yield Text(part)  # a path is no markup
+    elif not isinstance(part, Table):
+        yield part
+    elif not out.is_terminal:
+        out.width = max(out.width, _least_width(part, out))
+        yield _with_words_whole(part, out)
+    elif part.show_header and _least_width(part, out) > out.width:
+        heads = [str(column.header) for column in part.columns]
+        rows = zip(*(column.cells for column in part.columns), strict=True)
+        for place, cells in enumerate(rows):
+            if place:
+                yield Text("")
+            yield facts_table([(n, c) for n, c in zip(heads, cells, strict=True) if str(c)])
+    else:
+        yield _with_words_whole(part, out)
+
+
+def _ranges(made: Table, out: Console) -> list[Measurement]:
+    """From the longest word of each column to its longest line."""
+    options = out.options.update(max_width=WIDEST)
+    found = []
+    for column in made.columns:
+        cells = [column.header, *column.cells] if made.show_header else list(column.cells)
+        ranges = [Measurement.get(out, options, cell) for cell in cells] or [Measurement(0, 0)]
+        most = max(item.maximum for item in ranges)
+        found.append(Measurement(max(most if column.no_wrap else r.minimum for r in ranges), most))
+    return found
+
+
+def _least_width(made: Table, out: Console) -> int:
+    return sum(item.minimum for item in _ranges(made, out)) + _between(made)
+
+
+def _between(made: Table) -> int:
+    """What a table takes beside its columns' text."""
+    left, right = made.padding[3], made.padding[1]
+    lines = len(made.columns) - 1 if made.box else 0
+    return len(made.columns) * (left + right) + lines
+
+
+def _with_words_whole(made: Table, out: Console) -> Table:
+    """The table with widths that break no word, if there are such; rich alone would break them."""
+    ranges, room = _ranges(made, out), out.width - _between(made)
+    spare = room - sum(item.minimum for item in ranges)
+    wanted = sum(item.span for item in ranges)
+    if wanted > spare >= 0:
+        for column, item in zip(made.columns, ranges, strict=True):
+            column.width = item.minimum + spare * item.span // wanted
+    return made
 
 
 def _renderable(parts: Iterable[RenderableType | TextTable]) -> Iterator[RenderableType]:
@@ -105,11 +161,11 @@ def _renderable(parts: Iterable[RenderableType | TextTable]) -> Iterator[Rendera
             yield part
 
 
-def facts_table(facts: Sequence[tuple[str, str]]) -> Table:
+def facts_table(facts: Sequence[tuple[str, RenderableType]]) -> Table:
     """Names and values, side by side."""
     made = Table(box=None, show_header=False, pad_edge=False)
     made.add_column(style="dim")
     made.add_column(overflow="fold")
     for name, value in facts:
-        made.add_row(name, Text(value))
+        made.add_row(name, Text(value) if isinstance(value, str) else value)
     return made

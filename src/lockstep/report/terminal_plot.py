@@ -7,7 +7,6 @@ text, a heat map is a grid of its values.
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import sys
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import numpy as np
 
 from lockstep.errors import MissingError
 from lockstep.report.charts import Heat, Panel, Series, thinned
+from lockstep.showing import has_colour
 
 WIDTH, HEIGHT = 100, 18
 NUM_TICKS = 6
@@ -27,7 +27,7 @@ NUM_TICKS = 6
 def print_plot(panel: Panel, file: TextIO | None = None) -> None:
     """The panel as text on stdout, or a line that says why there is none."""
     file = file or sys.stdout
-    colour = file.isatty() and "NO_COLOR" not in os.environ
+    colour = file.isatty() and has_colour()
     try:
         text = plot_text(panel, shutil.get_terminal_size((80, 24)).columns, colour=colour)
     except MissingError as error:

@@ -104,6 +104,17 @@ def newest_whole(folder: Path, *, strict: bool = False) -> Found:
     return Found()
 
 
+def shapes(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shape of each of a checkpoint's weights, by name: its arrays are not read."""
+    with safetensors.safe_open(path, framework="numpy") as file:
+        found = {name: file.get_slice(name).get_shape() for name in file.keys()}  # noqa: SIM118
+    return {
+        name.removeprefix("weights/"): tuple(shape)
+        for name, shape in found.items()
+        if name.startswith("weights/")
+    }
+
+
 def damaged(folder: Path) -> list[str]:
     """A line for each checkpoint that cannot be read."""
     lines = []

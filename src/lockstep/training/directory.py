@@ -14,8 +14,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from math import prod
 from pathlib import Path
 from typing import Any
+
+from safetensors import SafetensorError
 
 from lockstep.errors import RunDirectoryError
 from lockstep.files import AppendedFile, locked, write_whole
@@ -209,6 +212,16 @@ class RunDirectory:
         except RunDirectoryError:
             return None
         return None if found.path is None else int(found.facts.get("step", 0))
+
+    @property
+    def num_parameters(self) -> int | None:
+        """How many weights the model has; None if no checkpoint says."""
+        path = checkpoints.newest(self.checkpoint_folder)
+        try:
+            shapes = checkpoints.shapes(path) if path else {}
+        except (OSError, SafetensorError):
+            return None
+        return sum(map(prod, shapes.values())) if path else None
 
     @property
     def status(self) -> str:
