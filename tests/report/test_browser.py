@@ -21,12 +21,14 @@ from lockstep.report.run_page import write_run_page
 from lockstep.report.run_rows import read_runs
 from lockstep.report.runs_page import write_runs_page
 from lockstep.training.directory import RunDirectory
+from lockstep.training.history import History
 
 pytest.importorskip("bokeh", reason="interactive pages need Bokeh")
 pytestmark = pytest.mark.skipif(
     chromium.program() is None, reason="no Chromium here: apt-get install chromium"
 )
 HOSTILE = "</script><b>$$x$$"
+SIDES = ("left", "right", "top", "bottom")
 STEPS = np.arange(201.0)
 FALLING = 2 * 0.99**STEPS
 
@@ -192,3 +194,26 @@ def test_pages_of_runs_and_comparisons(
         browser.open(made, width=width, dark=width == 360)
         check(browser, made)
         assert int(browser.run("document.documentElement.dataset.drawn")) >= 3
+
+
+def test_a_notebooks_picture_says_what_is_under_the_pointer(
+    browser: Browser, history: History, tmp_path: Path
+) -> None:
+    """Without a script: by style alone, which a notebook keeps."""
+    file = tmp_path / "output.html"
+    html = history._repr_html_()
+    file.write_text(f"<!DOCTYPE html><html data-drawn><body>{html}</body></html>")
+    browser.open(file)
+    said = (
+        "[...document.querySelectorAll('.lockstep-at text')]"
+        ".filter(t => getComputedStyle(t).visibility === 'visible').map(t => t.textContent)"
+    )
+    box = "document.querySelector('.lockstep-at').getBoundingClientRect()"
+    left, right, top, bottom = (browser.run(f"{box}.{side}") for side in SIDES)
+    assert browser.run(said) == []
+    # the first step is at the left end of the curves, the 40th at their right end
+    for x, step in ((left + 3, 0), (right - 3, 39)):
+        browser.move(x, (top + bottom) / 2)
+        (words,) = browser.wait(f"{said}.length === 1 && {said}")
+        assert words == f"step {step}: each step {2 - 0.05 * step:#.4g}"
+    assert browser.requests == [file.as_uri()]

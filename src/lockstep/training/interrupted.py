@@ -7,13 +7,16 @@ nothing.
 from __future__ import annotations
 
 import shutil
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 from lockstep.files import DiskError, disk_error
 from lockstep.task import Own
 from lockstep.training.directory import RunDirectory, free_path
-from lockstep.training.events import Event, RemarkMade
+from lockstep.training.events import Event, RemarkMade, StepsCompleted
+from lockstep.training.history import History
 from lockstep.training.log import EventLog
 from lockstep.training.machine import machine_facts
 from lockstep.training.result import Result
@@ -25,12 +28,18 @@ class Rescue:
 
     def __init__(self, root: Path, own: Own | None) -> None:
         self._root, self._own = root, own
-        self._events: list[Event] = []
+        self._events: list[Event] = []  # all but those of steps
+        self._calls: list[tuple[int, int, int, float]] = []  # step, epoch, how many steps, seconds
 
     def __call__(self, event: Event) -> None:
-        self._events.append(event)
+        if isinstance(event, StepsCompleted):  # the run's history has their values
+            self._calls.append((event.step, event.epoch, len(event.loss), event.seconds))
+        else:
+            self._events.append(event)
 
-    def folder(self, run: Training) -> tuple[RunDirectory | None, EventLog | None]:
+    def folder(
+        self, run: Training, history: History
+    ) -> tuple[RunDirectory | None, EventLog | None]:
         """A folder with all that has happened, and its log; None, with a remark, where none can be
         written, or none is needed."""
         if not run.interrupted or run.finished:
@@ -39,13 +48,22 @@ class Rescue:
             path = free_path(run.spec, self._root)
             directory = RunDirectory.create(path, run.spec, machine_facts(), self._own, run.task)
             log = directory.open_log(0)
-            for event in self._events:
+            for event in chain(self._events, self._steps(history)):
                 log(event)
         except DiskError as error:
             run.emit(RemarkMade(run.step, f"the run could not be kept: {error}"))
             return None, None
         run.listeners = [*run.listeners, log]
         return directory, log
+
+    def _steps(self, history: History) -> Iterator[StepsCompleted]:
+        """The events of steps, from the history that took them in."""
+        loss, grad_norm, lr, batch = (
+            history[:, name] for name in ("loss", "grad_norm", "lr", "batch")
+        )
+        for step, epoch, count, seconds in self._calls:
+            at = slice(step, step + count)
+            yield StepsCompleted(step, epoch, loss[at], grad_norm[at], lr[at], seconds, batch[at])
 
 
 def moved(result: Result, folder: Path, root: Path) -> Result:

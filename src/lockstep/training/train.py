@@ -383,7 +383,7 @@ def _run(
     def save(run: Training, saved: Snapshot) -> None:
         nonlocal directory, log
         if directory is None and rescue is not None:
-            directory, log = rescue.folder(run)
+            directory, log = rescue.folder(run, history)
         if directory is not None and log is not None:
             host = _host_facts(run) | log.sync()
             path = checkpoints.save(directory.checkpoint_folder, run.step, saved, host)
