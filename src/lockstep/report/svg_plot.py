@@ -21,7 +21,6 @@ from lockstep.report.charts import (
     SERIES,
     Chart,
     Guide,
-    Heat,
     Panel,
     Series,
     is_wide,
@@ -30,14 +29,25 @@ from lockstep.report.charts import (
     thinned,
 )
 from lockstep.report.quantities import number
+from lockstep.report.svg_heat import heat_svg
+from lockstep.report.svg_parts import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    MIDDLE,
+    RIGHT,
+    TOP,
+    WIDE,
+    WIDTH,
+    path_of,
+    spread,
+    text_svg,
+)
 
-WIDTH, HEIGHT, WIDE = 380, 230, 780  # of a picture; WIDE of a panel that has a row for itself
-LEFT, RIGHT, TOP, BOTTOM = 58, 12, 26, 40  # around the curves
 MOST_POINTS = 300  # of a curve: about one for each pixel
 PLACES = 50  # where values are shown under the pointer
 NUM_TICKS = 6
 DASHES = {"dashed": "6 4", "dotted": "2 3", "dashdot": "7 3 2 3"}
-SHADES = ("#fde725", "#7ad151", "#22a884", "#2a788e", "#414487", "#440154")  # light to dark
 
 
 @dataclass(frozen=True)
@@ -96,9 +106,13 @@ def tick_text(value: float) -> str:
 def panel_svg(panel: Panel, colours: dict[str, str], *, places: int = PLACES) -> str:
     """The panel as an <svg> element; `colours` are those of labels (`charts.series_colours`)."""
     (width, height), heat = _size(panel), panel.heat
-    inside = _heat(panel, heat, width, height) if heat else _curves(panel, colours, width, places)
+    inside = (
+        heat_svg(panel, heat, width, height) if heat else _curves(panel, colours, width, places)
+    )
     said = html.escape(panel.caption or f"{panel.title or panel.y}: {panel.y} against {panel.x}")
-    head = _text(LEFT, 14, panel.title, 'font-size="13" font-weight="600"') if panel.title else ""
+    head = (
+        text_svg(LEFT, 14, panel.title, 'font-size="13" font-weight="600"') if panel.title else ""
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" role="img" '
         f'aria-label="{said}" style="width:100%;max-width:{width}px;height:auto" '
@@ -125,14 +139,14 @@ def chart_svg(chart: Chart) -> str:
 def spark_svg(values: np.ndarray) -> str:
     """A curve alone, as high as a line of text; nothing without two values."""
     y = values[np.isfinite(values)]
-    y = y[_spread(len(y), 60)]
+    y = y[spread(len(y), 60)]
     if len(y) < 2:
         return ""
     if is_wide(y):
         y = np.log(y)
     low, high = float(y.min()), float(y.max())
     drawn = 16 - 14 * (y - low) / max(high - low, 1e-300)
-    path = _path(np.linspace(1, 99, len(y)), drawn, steps=False)
+    path = path_of(np.linspace(1, 99, len(y)), drawn, steps=False)
     return (
         '<svg xmlns="http://www.w3.org/2000/svg" width="100" height="18" viewBox="0 0 100 18">'
         f'<path d="{path}" fill="none" stroke="{SERIES[0]}" stroke-width="1.4"/></svg>'
@@ -158,7 +172,7 @@ def _curves(panel: Panel, colours: dict[str, str], width: int, places: int) -> I
     for series in drawn:
         yield from _series(series, series.colour or colours[series.label], x, y)
     if not drawn:
-        yield _text((x.begin + x.end) / 2, (y.begin + y.end) / 2, "nothing yet", _MIDDLE)
+        yield text_svg((x.begin + x.end) / 2, (y.begin + y.end) / 2, "nothing yet", MIDDLE)
     yield from _under_pointer(panel, drawn, colours, x, y, places)
 
 
@@ -198,19 +212,19 @@ def _frame(panel: Panel, x: Axis, y: Axis) -> Iterator[str]:
     for value in ticks(y.low, y.high, y.log):
         at = f"{y.at(value):.1f}"
         yield f'<path d="M{x.begin},{at}H{x.end}" stroke="currentColor" stroke-opacity=".14"/>'
-        yield _text(
+        yield text_svg(
             x.begin - 6, y.at(value) + 4, tick_text(value), 'text-anchor="end" opacity=".7"'
         )
     yield f'<path d="M{x.begin},{y.begin}H{x.end}" stroke="currentColor" stroke-opacity=".4"/>'
     found = ticks(x.low, x.high, x.log, least=1.0 if panel.x in COUNTS else 0.0)
     marks = panel.x_ticks or {value: tick_text(value) for value in found}
     for value, name in marks.items():
-        yield _text(x.at(value), y.begin + 15, name, f'{_MIDDLE} opacity=".7"')
-    yield _text((x.begin + x.end) / 2, y.begin + 31, panel.x, f'{_MIDDLE} opacity=".7"')
+        yield text_svg(x.at(value), y.begin + 15, name, f'{MIDDLE} opacity=".7"')
+    yield text_svg((x.begin + x.end) / 2, y.begin + 31, panel.x, f'{MIDDLE} opacity=".7"')
     if panel.y and panel.y != panel.title:
         middle = (y.begin + y.end) / 2
-        turned = f'{_MIDDLE} opacity=".7" transform="rotate(-90 11 {middle:.0f})"'
-        yield _text(11, middle, panel.y, turned)
+        turned = f'{MIDDLE} opacity=".7" transform="rotate(-90 11 {middle:.0f})"'
+        yield text_svg(11, middle, panel.y, turned)
 
 
 def _guide(guide: Guide, x: Axis, y: Axis) -> str:
@@ -221,17 +235,17 @@ def _guide(guide: Guide, x: Axis, y: Axis) -> str:
     path = f"M{x.begin},{at:.1f}H{x.end}" if axis is y else f"M{at:.1f},{y.begin}V{y.end}"
     line = f'<path d="{path}" stroke="{guide.colour}" stroke-dasharray="4 3"/>'
     place = (x.begin + 4, at - 4) if axis is y else (at + 4, y.end + 10)
-    return line + (_text(*place, guide.label, 'opacity=".8"') if guide.label else "")
+    return line + (text_svg(*place, guide.label, 'opacity=".8"') if guide.label else "")
 
 
 def _series(series: Series, colour: str, x: Axis, y: Axis) -> Iterator[str]:
     xs, ys = x(np.asarray(series.x)), y(np.asarray(series.y))
-    few = _spread(len(xs), MOST_POINTS)
+    few = spread(len(xs), MOST_POINTS)
     xs, ys = xs[few], ys[few]
     if series.line and len(xs) > 1:
         dash = f' stroke-dasharray="{DASHES[series.dash]}"' if series.dash in DASHES else ""
         yield (
-            f'<path d="{_path(xs, ys, steps=series.steps)}" fill="none" stroke="{colour}" '
+            f'<path d="{path_of(xs, ys, steps=series.steps)}" fill="none" stroke="{colour}" '
             f'stroke-width="{series.width:g}" stroke-opacity="{series.alpha:g}" '
             f'stroke-linejoin="round"{dash}/>'
         )
@@ -245,29 +259,13 @@ def _series(series: Series, colour: str, x: Axis, y: Axis) -> Iterator[str]:
         )
 
 
-def _path(xs: np.ndarray, ys: np.ndarray, *, steps: bool) -> str:
-    """
-    >>> _path(np.array([0.0, 1, 2, 3]), np.array([5.0, np.nan, 5, 6]), steps=False)
-    'M0.0,5.0M2.0,5.0L3.0,6.0'
-    """
-    parts, begun = [], False
-    for a, b in zip(xs.tolist(), ys.tolist(), strict=True):
-        if not (math.isfinite(a) and math.isfinite(b)):
-            begun = False
-            continue
-        step = f"H{a:.1f}V{b:.1f}" if steps else f"L{a:.1f},{b:.1f}"
-        parts.append(step if begun else f"M{a:.1f},{b:.1f}")
-        begun = True
-    return "".join(parts)
-
-
 def _under_pointer(
     panel: Panel, drawn: Sequence[Series], colours: dict[str, str], x: Axis, y: Axis, places: int
 ) -> Iterator[str]:
     """Strips from left to right; the one under the pointer shows the values of its place."""
     told = {series.label: series for series in drawn if series.label}  # a label's last series
     all_x = np.unique(np.concatenate([np.zeros(0), *(series.x for series in told.values())]))
-    chosen = all_x[_spread(len(all_x), places)] if len(all_x) else all_x
+    chosen = all_x[spread(len(all_x), places)] if len(all_x) else all_x
     middles = x(chosen)
     keep = np.isfinite(middles)
     chosen, middles = chosen[keep], middles[keep].tolist()
@@ -290,69 +288,7 @@ def _under_pointer(
         yield (
             f'<g><path d="M{left:.1f},{y.end}H{right:.1f}V{y.begin}H{left:.1f}z"/>'
             f'<g><path d="M{middle:.0f},{y.begin}V{y.end}" stroke="currentColor"/>'
-            f"{''.join(marks)}{_text(place, TOP - 1, words, anchor)}</g></g>"
+            f"{''.join(marks)}{text_svg(place, TOP - 1, words, anchor)}</g></g>"
         )
     if middles:
         yield "</g>"
-
-
-def _spread(count: int, most: int) -> np.ndarray:
-    """The places of at most `most` of `count` points, both ends among them."""
-    if count <= most:
-        return np.arange(count)
-    return np.unique(np.linspace(0, count - 1, most).round().astype(int))
-
-
-# --- heat maps ------------------------------------------------------------------------------------
-
-
-def _heat(panel: Panel, heat: Heat, width: int, height: int) -> Iterator[str]:
-    """Cells with their values written on them where there is room."""
-    values = np.asarray(heat.values, np.float64)
-    left = LEFT + 30
-    across, down = (width - RIGHT - left) / len(heat.x), (height - BOTTOM - TOP) / len(heat.y)
-    shades = _shares(values)
-    for i, j in np.ndindex(values.shape):
-        value, share = float(values[i, j]), float(shades[i, j])
-        a, b = left + j * across, TOP + i * down
-        known = math.isfinite(share)
-        better = 1 - share if heat.smaller else share  # dark is good
-        place = round(better * (len(SHADES) - 1)) if known else 0
-        fill, ink = (SHADES[place], "#fff" if place > 2 else "#222") if known else ("none", "none")
-        said = f"{panel.y} {heat.y[i]}, {panel.x} {heat.x[j]}: {heat.unit} {number(value)}"
-        edge = 'stroke="#d55e00" stroke-width="3"' if heat.best == (i, j) else ""
-        yield (
-            f'<g><title>{html.escape(said)}</title><rect x="{a + 1:.1f}" y="{b + 1:.1f}" '
-            f'width="{max(1.0, across - 2):.1f}" height="{max(1.0, down - 2):.1f}" '
-            f'fill="{fill}" {edge}/>'
-        )
-        if known and across > 40:
-            text = f'{_MIDDLE} fill="{ink}"'
-            yield _text(a + across / 2, b + down / 2 + 4, number(value), text)
-        yield "</g>"
-    for j in _spread(len(heat.x), max(1, int((width - left) / 46))).tolist():
-        yield _text(left + (j + 0.5) * across, height - BOTTOM + 15, heat.x[j], _MIDDLE)
-    for i, name in enumerate(heat.y):
-        yield _text(left - 6, TOP + (i + 0.5) * down + 4, name, 'text-anchor="end"')
-    yield _text(
-        (left + width - RIGHT) / 2, height - BOTTOM + 31, panel.x, f'{_MIDDLE} opacity=".7"'
-    )
-    middle = (TOP + height - BOTTOM) / 2
-    turned = f'{_MIDDLE} opacity=".7" transform="rotate(-90 11 {middle:.0f})"'
-    yield _text(11, middle, panel.y, turned)
-
-
-def _shares(values: np.ndarray) -> np.ndarray:
-    """Where each value lies between the least (0) and the greatest (1)."""
-    finite = values[np.isfinite(values)]
-    if is_wide(finite):
-        values, finite = np.log(values), np.log(finite)
-    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    return (values - low) / max(high - low, 1e-300)
-
-
-_MIDDLE = 'text-anchor="middle"'
-
-
-def _text(x: float, y: float, text: str, looks: str = "") -> str:
-    return f'<text x="{x:.0f}" y="{y:.0f}" {looks}>{html.escape(text)}</text>'

@@ -128,6 +128,8 @@ class _Work:
                 self._train_in_workers(alone)
         if len(self.done) < len(self._by_hash):
             text = f"interrupted: {len(self.done)} of {len(self._by_hash)} settings are done"
+            if not self._keep:
+                text += "; with out= they would be kept, and the same call would go on"
             raise SweepInterrupted(text)
 
     def _interrupt(self) -> None:
