@@ -43,6 +43,16 @@ BLOCK = 1 << 16  # numbers gathered at a time: bounds memory, fits the cache
 
 def is_linear_sgd(task: Task, spec: RunSpec) -> bool:
     """Whether a run is linear regression by plain SGD on one device, and may be fused."""
+    return spec.micro_batches == 1 and _takes_whole_batches(task, spec)
+
+
+def unfused_notes(task: Task, spec: RunSpec) -> tuple[str, ...]:
+    """What a run in micro-batches goes without."""
+    lost = spec.micro_batches > 1 and _takes_whole_batches(task, spec)
+    return ("no fused linear sgd: it takes whole batches",) if lost else ()
+
+
+def _takes_whole_batches(task: Task, spec: RunSpec) -> bool:
     return (
         spec.fused
         and spec.devices == 1

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from lockstep.errors import InputError
-from lockstep.frameworks.device_share import Share, WholeBatch, mean
+from lockstep.frameworks.device_share import Part, Share, WholeBatch, mean
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.micro_batches import summed
 from lockstep.frameworks.numpy.ops import NumpyOps
 from lockstep.frameworks.programs import Log, evaluated, fetched
 from lockstep.frameworks.protocol import Sums
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from lockstep.task import Task
 
 SEEDS_APART = 1_000_003  # between the first steps of neighbouring seeds: they draw apart
+PARTS_APART = 7_368_787  # between the parts of a batch
 EVALUATION_SEED = 0  # of what a module draws while it is evaluated, or tried
 # Layers such as Dropout draw from a generator that the whole process shares. A run whose module may
 # draw seeds it for each step, and holds this lock until the step's gradient is there: runs in
@@ -78,6 +80,15 @@ def refuse_other_state(names: Iterable[str]) -> None:
             "is state beside parameters, which a run cannot carry",
             "Use layers without it (no BatchNorm, no Dropout).",
         )
+
+
+def refuse_batch_statistics(spec: RunSpec, layers: Iterable[object]) -> None:
+    """Refuse to cut batches for a module that takes statistics over them, by the layer's name."""
+    for layer in layers if spec.micro_batches > 1 else ():
+        if any("BatchNorm" in kind.__name__ for kind in type(layer).__mro__):
+            problem = f"{type(layer).__name__} takes statistics of a whole batch"
+            remedy = "Leave it out, or use a layer such as LayerNorm."
+            raise InputError("micro_batches", spec.micro_batches, problem, remedy)
 
 
 class NativeModule(Protocol):
@@ -146,20 +157,32 @@ class ModuleProgram:
         self, rows: Array, carry: Weights, lr: float, step: int
     ) -> tuple[Array, Array, Weights]:
         part = self._share.split(rows)
-        x, y = self._task.batch(self._ops, self._data["train"], part.rows)
         start = start_carry(self._ops, self._task, self._share, carry, part)
+        seed = self._spec.seed * SEEDS_APART + step
+
+        def of_part(i: int, own: Part, begin: Weights) -> tuple[Array, Weights, Weights]:
+            return self._gradient(own, begin, seed + i * PARTS_APART)
+
+        count = self._spec.micro_batches
+        found = (
+            of_part(0, part, start)
+            if count == 1
+            else summed(self._ops, part, start, count, of_part)
+        )
+        value, after, grads = self._share.sum(*found)
+        grads, norm = clip(self._ops, self._spec.optimizer, grads)
+        self._module.update(grads, lr)
+        return value, norm, after if self._task.carries_state else carry
+
+    def _gradient(self, part: Part, start: Weights, seed: int) -> tuple[Array, Weights, Weights]:
+        x, y = self._task.batch(self._ops, self._data["train"], part.rows)
         factors = loss_factors(self._ops, self._data["train"], part)
 
         def loss(outputs: Array) -> Array:
             losses = self._task.losses(self._ops, outputs, y)
             return mean(self._ops, losses, factors)
 
-        seed = self._spec.seed * SEEDS_APART + step
-        found = self._module.gradient(loss, x, start, seed)
-        value, after, grads = self._share.sum(*found)
-        grads, norm = clip(self._ops, self._spec.optimizer, grads)
-        self._module.update(grads, lr)
-        return value, norm, after if self._task.carries_state else carry
+        return self._module.gradient(loss, x, start, seed)
 
     def fetch(self, log: Log) -> dict[str, np.ndarray]:
         return fetched(log)

@@ -168,7 +168,10 @@ class Framework:
             refuse_several(spec, self.one_device_layers)
         self.show_devices(spec.devices)
         make = self.module_program if own_layers else self.program
-        return make(self.kernels(spec.precision, spec.fused), task, spec)
+        program = make(self.kernels(spec.precision, spec.fused), task, spec)
+        if spec.micro_batches > 1:
+            program.notes = (*program.notes, f"each batch in {spec.micro_batches} parts")
+        return program
 
     def compile_many(self, task: Task, spec: RunSpec, count: int) -> ManyProgram | None:
         """The program of `count` settings of a run, as `many_program` makes it; None where there is

@@ -71,7 +71,7 @@ def make_replica(
     sums: Sums | None = None,
 ) -> Replica:
     """A device that computes over `ops`: the task's model and optimizer unless others are given."""
-    gradient = make_gradient(ops, task, call, WholeBatch(ops))
+    gradient = make_gradient(ops, task, call, WholeBatch(ops), spec.micro_batches)
 
     def own_gradient(
         w: Weights, carry: Weights, data: Weights, rows: Array, count: int

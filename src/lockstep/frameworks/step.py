@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep import optimizers
 from lockstep.frameworks.device_share import Part, Share, WholeBatch, mean
+from lockstep.frameworks.micro_batches import Summed, summed
 from lockstep.ops import Array, Ops, Snapshot, Weights
 
 if TYPE_CHECKING:
@@ -28,16 +29,18 @@ def make_step(
     call: Call | None = None,
     update: Update | None = None,
     share: Share | None = None,
+    in_parts: Summed = summed,
 ) -> Step:
     """step(weights, slots, carry, data, rows, numbers, t) -> weights, slots, carry, loss, norm.
 
     `call` is the model (the task's own unless given), `update` the optimizer (the rules over Ops
-    unless given), `share` this device's share among several. `t` is the step's number, for
+    unless given), `share` this device's share among several, `in_parts` how its micro-batches
+    are summed. `t` is the step's number, for
     optimizers that count steps.
     """
     share = share or WholeBatch(ops)
     update = update or rule_update(ops, spec)
-    gradient = make_gradient(ops, task, call, share)
+    gradient = make_gradient(ops, task, call, share, spec.micro_batches, in_parts)
 
     def step(
         w: Weights,
@@ -57,9 +60,15 @@ def make_step(
 
 
 def make_gradient(
-    ops: Ops, task: Task, call: Call | None, share: Share
+    ops: Ops,
+    task: Task,
+    call: Call | None,
+    share: Share,
+    micro_batches: int,
+    in_parts: Summed = summed,
 ) -> Callable[..., tuple[Array, Weights, Weights]]:
-    """gradient(weights, carry, data, part) -> loss, carry, gradients of the whole batch."""
+    """gradient(weights, carry, data, part) -> loss, carry, gradients of the whole batch, computed
+    in so many parts."""
     call = call or model_call(ops, task)
 
     def batch_loss(
@@ -68,14 +77,23 @@ def make_gradient(
         outputs, carry = call(w, x, carry)
         return mean(ops, task.losses(ops, outputs, y), weights), carry
 
-    with_gradient = share.value_and_grad(batch_loss)
+    # parts are summed first on each device, then once over the devices
+    with_gradient = (share if micro_batches == 1 else WholeBatch(ops)).value_and_grad(batch_loss)
 
     def gradient(
         w: Weights, carry: Weights, data: Weights, part: Part
     ) -> tuple[Array, Weights, Weights]:
-        x, y = task.batch(ops, data, part.rows)
+        def of_part(i: int, own: Part, begin: Weights) -> tuple[Array, Weights, Weights]:
+            x, y = task.batch(ops, data, own.rows)
+            (loss, after), grads = with_gradient(w, begin, x, y, *loss_factors(ops, data, own))
+            return loss, after, grads
+
         start = start_carry(ops, task, share, carry, part)
-        (loss, after), grads = with_gradient(w, start, x, y, *loss_factors(ops, data, part))
+        if micro_batches == 1:
+            loss, after, grads = of_part(0, part, start)
+        else:
+            found = in_parts(ops, part, start, micro_batches, of_part)
+            loss, after, grads = share.sum(*found)
         return loss, after if task.carries_state else carry, grads
 
     return gradient

@@ -129,6 +129,13 @@ class RunSpec:
         rare=True,
         added=True,
     )
+    micro_batches: int = _option(
+        "parts that each device cuts its share of a batch into, to need less memory",
+        whole,
+        1,
+        rare=True,
+        added=True,
+    )
     patience: int = _option(
         "stop after so many measurements without a gain, and take the best weights; 0: go on",
         partial(whole, least=0),
@@ -158,6 +165,11 @@ class RunSpec:
         if self.evaluate_steps and not self.measured:
             remedy = "Give --evaluate train, test or both."
             raise InputError("evaluate_steps", self.evaluate_steps, "no split is measured", remedy)
+        if self.micro_batches > self.batch_size:
+            remedy = f"Give at most {self.batch_size}."
+            raise InputError(
+                "micro_batches", self.micro_batches, "is more than a batch has", remedy
+            )
         if self.patience and not self.watch and "validation" not in self.measured:
             problem = "there is no validation part to watch"
             remedy = "Add --data.validation 0.1, or name a metric, such as --watch train_loss."

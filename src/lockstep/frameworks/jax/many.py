@@ -21,6 +21,7 @@ from jax import lax
 from lockstep import optimizers
 from lockstep.frameworks.fused import fused_notes
 from lockstep.frameworks.jax.ops import JaxOps
+from lockstep.frameworks.jax.program import scanned
 from lockstep.frameworks.protocol import Sums
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import make_step, make_sums
@@ -49,7 +50,7 @@ class ManyJax:
             f"{count} settings in {self._slices} compiled loops over steps",
             *fused_notes(ops, task.model),
         )
-        step = make_step(ops, task, spec)
+        step = make_step(ops, task, spec, in_parts=scanned)
         mapped = jax.vmap if self._width > 1 else _unmapped
         self._run = {
             own: jax.jit(_loop(ops, mapped(step, (0, 0, 0, None, 0 if own else None, 0, None))))

@@ -9,13 +9,15 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from lockstep.frameworks.device_share import Part
 from lockstep.frameworks.jax.devices import AXIS, DeviceMesh, MeshShare
 from lockstep.frameworks.jax.ops import JaxOps
 from lockstep.frameworks.layout import Layout
+from lockstep.frameworks.micro_batches import PartGradient
 from lockstep.frameworks.programs import Loop, LoopProgram
 from lockstep.frameworks.state import DeviceState
 from lockstep.frameworks.step import Call, Update, make_step, make_sums
-from lockstep.ops import Array, Snapshot, Weights
+from lockstep.ops import Array, Ops, Snapshot, Weights
 
 if TYPE_CHECKING:
     from lockstep.spec import RunSpec
@@ -37,7 +39,8 @@ def jax_program(
     mesh = DeviceMesh(spec.devices) if spec.devices > 1 else None
     share = MeshShare(ops, spec.devices, spec.batch_size) if mesh else None
     everywhere = mesh.everywhere if mesh else lambda function: function
-    run = jax.jit(everywhere(_loop(ops, make_step(ops, task, spec, call, update, share))))
+    step = make_step(ops, task, spec, call, update, share, scanned)
+    run = jax.jit(everywhere(_loop(ops, step)))
     sums = make_sums(ops, task, call, share)
 
     def compile_loop(*arguments: Any) -> Loop:
@@ -59,6 +62,40 @@ def jax_program(
         call=call,
         notes=(*notes, *_devices_note(spec)),
     )
+
+
+def scanned(
+    ops: Ops, part: Part, start: Weights, count: int, gradient: PartGradient
+) -> tuple[Array, Weights, Weights]:
+    """Micro-batches as a loop, filled up to equal sizes: XLA would compute them side by side."""
+    there = part.rows.shape[0]
+    count = min(count, there)
+    size = -(-there // count)
+    spare = size * count - there
+
+    def cut(x: Array) -> Array:
+        filled = jnp.concatenate([x, jnp.broadcast_to(x[:1], (spare, *x.shape[1:]))])
+        return filled.reshape(count, size, *x.shape[1:])
+
+    mask = part.mask
+    if mask is not None or spare:
+        mask = ops.zeros((there,)) + 1 if mask is None else mask
+        mask = jnp.pad(mask, (0, spare)).reshape(count, size)
+
+    def of_part(own: Any) -> tuple[Array, Weights, Weights]:
+        rows, counts, begin = own
+        return gradient(0, Part(rows, part.count, counts), begin)
+
+    def add(sums: Any, own: Any) -> tuple[Any, Weights]:
+        value, after, grads = of_part(own)
+        return jax.tree.map(jnp.add, sums, (value, grads)), after
+
+    parts = cut(part.rows), mask, {name: cut(value) for name, value in start.items()}
+    value, _, grads = jax.eval_shape(of_part, jax.tree.map(lambda x: x[0], parts))
+    zeros = jax.tree.map(lambda x: jnp.zeros(x.shape, x.dtype), (value, grads))
+    (loss, sums), after = lax.scan(add, zeros, parts)
+    carry = {n: h.reshape(-1, *h.shape[2:])[:there] for n, h in after.items()}
+    return loss, carry, sums
 
 
 def _devices_note(spec: RunSpec) -> tuple[str, ...]:

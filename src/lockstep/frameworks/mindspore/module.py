@@ -23,6 +23,7 @@ from lockstep.frameworks.module_program import (
     ModuleProgram,
     check_module,
     drawing,
+    refuse_batch_statistics,
     require_module,
 )
 from lockstep.frameworks.step import initial_snapshot
@@ -48,6 +49,7 @@ def module_program(ops: MindSporeOps, task: Task, spec: RunSpec) -> ModuleProgra
     for parameter in cell.get_parameters():
         parameter.set_dtype(ops.dtype)
     if task.native is not None:
+        refuse_batch_statistics(spec, (own for _, own in cell.cells_and_names()))
         cell.set_train(False)
         with drawing(_seeded, EVALUATION_SEED):
             check_module(task, cell, lambda x: cell(ops.asarray(x).tensor))

@@ -86,9 +86,8 @@ def graph_replica(ops: MindSporeOps, task: Task, spec: RunSpec) -> Replica:
         w: Weights, carry: Weights, data: Weights, rows: Array, count: int
     ) -> tuple[Array, Weights, Weights]:
         def found(own: MindSporeOps, w: Weights, carry: Weights, data: Weights, rows: Array) -> Any:
-            return make_gradient(own, task, None, WholeBatch(own))(
-                w, carry, data, Part(rows, count)
-            )
+            gradient = make_gradient(own, task, None, WholeBatch(own), spec.micro_batches)
+            return gradient(w, carry, data, Part(rows, count))
 
         if count not in gradients:
             gradients[count] = Graph(ops, found)

@@ -19,6 +19,7 @@ from lockstep.frameworks.module_program import (
     ModuleProgram,
     check_module,
     drawing,
+    refuse_batch_statistics,
     require_module,
 )
 from lockstep.frameworks.mxnet import concise
@@ -50,6 +51,9 @@ def module_program(ops: MxnetOps, task: Task, spec: RunSpec) -> ModuleProgram:
         named = block._collect_params_with_prefix()
         own = {name: parameter.data().asnumpy() for name, parameter in named.items()}
         start = lambda: Snapshot(own)  # noqa: E731
+        layers: list[object] = []
+        block.apply(layers.append)
+        refuse_batch_statistics(spec, layers)
         block.cast(spec.precision)
         with drawing(_seeded, EVALUATION_SEED):
             _try_out(block, task, ops.asarray)
@@ -132,6 +136,8 @@ class MxnetModule:
                 value = loss(outputs)
             value.backward()
         grads = {name: parameter.grad() for name, parameter in self._trained.items()}
+        if self._spec.micro_batches > 1:  # the next part is differentiated into the same memory
+            grads = {name: grad.copy() for name, grad in grads.items()}
         return value.detach(), {n: h.detach() for n, h in carry.items()}, grads
 
     def update(self, grads: Weights, lr: float) -> None:

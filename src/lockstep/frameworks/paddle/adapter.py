@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import paddle
 
-from lockstep.frameworks.fused import LinearSGDProgram, fused_notes, is_linear_sgd
+from lockstep.frameworks.fused import (
+    LinearSGDProgram,
+    fused_notes,
+    is_linear_sgd,
+    unfused_notes,
+)
 from lockstep.frameworks.paddle.fused import PaddleLinearSGD
 from lockstep.frameworks.paddle.module import module_program
 from lockstep.frameworks.paddle.ops import PaddleOps
@@ -29,6 +34,7 @@ def program(ops: PaddleOps, task: Task, spec: RunSpec) -> Program:
     # to_static(step, full_graph=True) computes the same: airfoil at a quarter of the speed, LeNet
     # at the same, the GRU a tenth faster after six seconds of compiling
     notes = ("eager steps: paddle.jit is no faster", *fused_notes(ops, task.model))
+    notes += unfused_notes(task, spec)
     if spec.devices > 1:
         return copies_program(make_replica(ops, task, spec, paddle.clone), task, spec, notes)
     return StepProgram(ops, task, spec, notes=notes)

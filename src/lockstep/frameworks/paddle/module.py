@@ -19,6 +19,7 @@ from lockstep.frameworks.module_program import (
     ModuleProgram,
     check_module,
     drawing,
+    refuse_batch_statistics,
     require_module,
 )
 from lockstep.frameworks.paddle import concise
@@ -45,6 +46,7 @@ def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
             layer = copy.deepcopy(task.native)._to_impl(dtype=ops.precision, floating_only=True)
             call, arrays = own_call, Layout()
             layer.eval()
+            refuse_batch_statistics(spec, layer.sublayers(include_self=True))
             with paddle.no_grad(), drawing(_seeded, EVALUATION_SEED):
                 check_module(task, layer, lambda x: layer(ops.asarray(x)))
             own = {n: np.array(ops.to_numpy(value)) for n, value in layer.state_dict().items()}

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from lockstep.frameworks.fused import LinearSGDProgram, fused_notes, is_linear_sgd
+from lockstep.frameworks.fused import (
+    LinearSGDProgram,
+    fused_notes,
+    is_linear_sgd,
+    unfused_notes,
+)
 from lockstep.frameworks.programs import StepProgram
 from lockstep.frameworks.protocol import Framework, Program
 from lockstep.frameworks.torch.fused.linear_sgd import TorchLinearSGD
@@ -35,7 +40,8 @@ def program(ops: TorchOps, task: Task, spec: RunSpec) -> Program:
     if is_linear_sgd(task, spec):
         return LinearSGDProgram(ops, task, spec, TorchLinearSGD)
     several = (f"{spec.devices} processes",) if spec.devices > 1 else ()
-    notes = ("eager steps", *fused_notes(ops, task.model), *several)
+    unfused = unfused_notes(task, spec)
+    notes = ("eager steps", *fused_notes(ops, task.model), *unfused, *several)
     return StepProgram(ops, task, spec, share=_share(ops, spec), notes=notes)
 
 

@@ -17,6 +17,7 @@ from lockstep.frameworks.module_program import (
     ModuleProgram,
     check_module,
     drawing,
+    refuse_batch_statistics,
     require_module,
 )
 from lockstep.frameworks.step import initial_snapshot
@@ -47,6 +48,7 @@ def module_program(
         own = {n: value.detach().cpu().numpy().copy() for n, value in module.state_dict().items()}
         start = lambda: Snapshot(own)  # noqa: E731
         module.to(ops.dtype).eval()
+        refuse_batch_statistics(spec, module.modules())
         with torch.no_grad(), drawing(_seeded, EVALUATION_SEED):
             check_module(task, module, lambda x: module(ops.asarray(x)))
     draws = task.native is not None
