@@ -8,6 +8,7 @@ import pytest
 from tests.book.chapters import as_markdown
 
 from lockstep.book import chapter, own_runs
+from lockstep.d2l import drawing, loops
 
 SUBJECTS = {
     "gru": "d2l.train_ch8(model, train_iter, vocab, 1, 500, device)",
@@ -53,6 +54,26 @@ def test_the_runs_are_those_of_the_chapter_in_its_order(tmp_path: Path) -> None:
     assert found[0].value("epoch") is None
     again = own_runs.carried_out(subject, "torch", tmp_path, quick=True, progress=quietly)
     assert again == found  # taken from the folder
+
+
+def test_every_curve_of_the_chapters_has_its_metric(capsys: pytest.CaptureFixture[str]) -> None:
+    """The names that the figures of loops.py give to their curves; "train" is a perplexity."""
+    shown: list[str] = []
+
+    class Watched(loops.Animator):
+        def add(self, x: object, y: object) -> None:
+            super().add(x, y)
+            shown[:] = self.last()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loops, "Animator", Watched)
+        loops.train_text(lambda: (2.0, 1.0), lambda prefix: prefix, 1, "cpu")
+    drawing.finish()
+    assert shown == ["train"]
+    run = own_runs.OwnRun("scratch", {"train_perplexity": 2.0, "test_accuracy": 0.9}, 1.0)
+    assert run.value(shown[0]) == 2.0
+    assert run.value("test acc") == 0.9
+    assert run.value("valid loss") is None
 
 
 def test_a_quick_run_makes_as_many_updates_as_the_cells() -> None:

@@ -24,7 +24,7 @@ TRAINED = "fused or compiled"  # the way of the experiment `minibatch` in which 
 # the metric of a run that a curve of the chapters' figures shows
 METRICS = {
     "loss": "final_train_loss",
-    "perplexity": "train_perplexity",
+    "train": "train_perplexity",  # as train_ch8 names its curve
     "train acc": "final_train_accuracy",
     "test acc": "test_accuracy",
 }
