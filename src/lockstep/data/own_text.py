@@ -42,10 +42,8 @@ from lockstep.errors import InputError
 from lockstep.spec import TextFile
 
 _T = TypeVar("_T")
-CHANGES_LENGTH = (
-    "\u0130",
-    "\u03a3",
-)  # lowered, these become two characters, or depend on what follows
+# lowered, the first becomes two characters, and the second depends on what follows it
+LOWERED_TOGETHER = ("\u0130", "\u03a3")
 
 
 def read_text(path: Path) -> tuple[str, Callable[[], str]]:
@@ -106,7 +104,7 @@ def _all_tokens(text: str, part: TextFile) -> tuple[NDArray[np.generic], Vocabul
     """As `_letter_tokens`; symbols of equal count are in the order of their code points, and what
     the training part lacks is unknown."""
     lowers = not part.keep_case
-    if lowers and any(symbol in text for symbol in CHANGES_LENGTH):
+    if lowers and any(symbol in text for symbol in LOWERED_TOGETHER):
         text, lowers = text.lower(), False
     num_counted = _num_counted(len(text), part)
     counts, others = count_codes(text[:num_counted]), count_codes(text[num_counted:])
