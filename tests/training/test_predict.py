@@ -105,6 +105,21 @@ def test_a_resumed_run_predicts_the_same(files: Path, framework: str) -> None:
     np.testing.assert_allclose(resumed.predict(NEW).values, expected.values, atol=TOLERANCE)
 
 
+def test_a_run_on_the_chapters_images_predicts_those_of_a_file(files: Path) -> None:
+    run = ls.recipes.fashion_softmax(
+        max_steps=3, batch_size=40, evaluate=(), **{"data.source": "generated"}
+    )
+    result = ls.train(run)
+    pictures = DRAW.integers(0, 256, (5, 28, 28)).astype(np.uint8)
+    np.savez(files / "mine.npz", x=pictures)
+    found = result.predict(files / "mine.npz")
+    flat = pictures.reshape(5, -1) / 255
+    expected = flat @ result.weights["w"] + result.weights["b"]
+    np.testing.assert_allclose(found.outputs, expected, atol=1e-5)  # float32
+    assert found.values.tolist() == expected.argmax(axis=1).astype(str).tolist()
+    np.testing.assert_array_equal(result.predict(pictures).outputs, found.outputs)
+
+
 def test_an_opened_run_needs_its_file_no_more(files: Path) -> None:
     result = ls.train(spec_of(files, "price", max_steps=5), out=files / "run")
     (files / "prices.npz").unlink()

@@ -6,6 +6,7 @@ Grey pictures are (N, H, W), colour ones (N, 3, H, W). Bytes stay bytes until a 
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,7 @@ def _picture(file: Path, content: bytes) -> NDArray[np.uint8]:
         raise refuse(file, f"is damaged ({error})", "Leave it out.") from error
 
 
-def new_pictures(part: ImageFiles, encoding: Encoding, given: Any) -> NewExamples:
+def new_pictures(part: Any, encoding: Encoding, given: Any) -> NewExamples:
     """New pictures as a model takes them, (N, H, W) or (N, 3, H, W): of a file or folder where a
     Path is given, else an array. They need no labels; those of a folder are in order of their
     paths. Bytes are given to a model that learned from bytes, as [0, 1]."""
@@ -212,6 +213,11 @@ def new_pictures(part: ImageFiles, encoding: Encoding, given: Any) -> NewExample
         raise refuse(path, problem, "Give bytes (uint8), or numbers from 0 to 1.")
     divisor = 255 if x.dtype == np.uint8 else 1
     return NewExamples(x.astype(np.float64) / divisor, names)
+
+
+def new_pictures_in_bytes(part: Any, encoding: Encoding, given: Any) -> NewExamples:
+    """As `new_pictures`, for a data set that is known to be bytes."""
+    return new_pictures(part, replace(encoding, stds=BYTES), given)
 
 
 def _unlabelled(path: Path) -> tuple[NDArray[np.generic], tuple[str, ...]]:

@@ -69,8 +69,7 @@ class Predictor:
             problem = f"has data of its own ({part.kind}), not in a file"
             remedy = "Train table-linear, text-gru or images-lenet on a file: --data.file."
             raise InputError("run", self.spec.name, problem, remedy)
-        x = self._plain(given, encoding.input_shape)
-        return NewExamples(x / 255 if x.dtype == np.uint8 else x)  # as image_batch does
+        return NewExamples(self._plain(given, encoding.input_shape))
 
     def _plain(self, given: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
         """Arrays as they stand; whole numbers in a type that every framework has."""
