@@ -32,7 +32,7 @@ MODELS = {
         optimizer="momentum", lr=0.02, precision="float64", max_steps=6, epochs=2,
     ),
     "lenet": recipe(
-        "fashion-lenet", batch_size=8, data__max_examples=21, optimizer="adam", lr=0.01, epochs=2,
+        "fashion-lenet", batch_size=8, data__max_examples=16, optimizer="adam", lr=0.01, epochs=3,
         **FIVE,
     ),
     "gru": recipe(
