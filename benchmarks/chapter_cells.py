@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import linecache
 import os
 import re
 import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from benchmarks.chapter_slice import needed, training_cell
@@ -180,9 +182,12 @@ def _asked(work: Work, framework: str, path: Path, names: Any) -> Call:
 
     if hasattr(names, "train_ch8"):
         names.train_ch8 = kept(names.train_ch8)
-    namespace: dict[str, Any] = {"__name__": "__main__"}
+    chapter = sys.modules["chapter"] = ModuleType("chapter")  # MindSpore looks names up in it
+    namespace = chapter.__dict__
     for place in needed(sources, training_cell(sources, work.call)):
-        exec(compile(sources[place], f"{path.name}, cell {place + 1}", "exec"), namespace)
+        name, lines = f"{path.name}, cell {place + 1}", sources[place].splitlines(keepends=True)
+        linecache.cache[name] = len(sources[place]), None, lines, name  # MindSpore compiles it
+        exec(compile(sources[place], name, "exec"), namespace)
         for name in TRAINING:
             function = namespace.get(name)
             if function is not None and function.__code__.co_filename.startswith(path.name):

@@ -7,7 +7,6 @@ the same work: equal batches and as many of them, in the same framework.
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
@@ -94,11 +93,9 @@ def own_passes(work: Work, spec: RunSpec) -> Callable[[int], float]:
     blocks = task.plan.epoch(0)
     found = sum(len(block) for block in blocks), max(block.shape[1] for block in blocks)
     if found != (work.steps, work.batch_size):
-        raise ValueError(f"{work.name}: {found} batches of examples, in the chapter {work}")
-    begin = time.perf_counter()
-    train = contenders.passes(spec, task)
-    print(f"compiled in {time.perf_counter() - begin:.2f} s", file=sys.stderr)
-    return train
+        wanted = f"{work.steps} of {work.batch_size} examples"
+        raise ValueError(f"{work.name}: {found[0]} batches of {found[1]}, not {wanted}")
+    return contenders.passes(spec, task)
 
 
 if __name__ == "__main__":

@@ -232,8 +232,8 @@ def test_noise_is_given_to_a_loop_in_pieces(monkeypatch: pytest.MonkeyPatch) -> 
 
 FUSED = {  # what the run says, the part's name among Ops.fused if it is there, and who has it
     "airfoil": ("fused linear sgd", "", ("torch", "paddle")),
-    "lenet": ("fused convolution", "conv_max_pool", ("torch", "jax", "tensorflow")),
-    "lenet avg": ("fused convolution", "conv_avg_pool", ("torch", "jax")),
+    "lenet": ("fused convolution", "conv_max_pool", ("torch", "jax", "tensorflow", "mxnet")),
+    "lenet avg": ("fused convolution", "conv_avg_pool", ("torch", "jax", "mxnet")),
     "gru after": ("fused gru", "symbol_gru", ("torch", "tensorflow", "paddle", "mxnet")),
     "gru before": ("fused gru", "symbol_gru", ("torch", "tensorflow", "paddle", "mxnet")),
 }

@@ -103,6 +103,12 @@ def optimizer(part: OptimizerPart, step: int) -> mx.optimizer.Optimizer:
     return make(part, learning_rate=1.0, begin_num_update=step)
 
 
+def updates_in_place(part: OptimizerPart, precision: str) -> bool:
+    """Whether the optimizer takes our rate and updates the weight itself, in one kernel: plain SGD,
+    whose step has nothing that a rate is folded into. In float64 it would round the rate."""
+    return part.kind == "sgd" and not part.weight_decay and precision == "float32"
+
+
 def set_step(rule: mx.optimizer.Optimizer, part: Any, step: int) -> None:
     """MXNet's Adam adds epsilon before its bias correction: sqrt(v) + e, ours sqrt(v / c) + eps."""
     if part.kind in ("adam", "adamw"):

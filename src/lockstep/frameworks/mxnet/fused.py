@@ -1,4 +1,5 @@
-"""Faster equivalent implementations on MXNet: the symbol GRU in fewer and larger operations."""
+"""Faster equivalent implementations on MXNet: the symbol GRU in fewer and larger operations, and
+pooling by oneDNN where its gradient is right."""
 
 from __future__ import annotations
 
@@ -69,4 +70,27 @@ def unstacked(x: Array) -> list[Array]:
     return [part.as_np_ndarray() for part in parts]
 
 
-PARTS: Mapping[str, Callable[..., Any]] = {"symbol_gru": fused_symbol_gru}
+# --- convolution and pooling --------------------------------------------------------------------
+# oneDNN's pooling keeps the layout in memory that its convolution chose; MXNet's own would have it
+# changed. Its gradient is wrong where its input is a view, which a convolution's output never is.
+
+
+def fused_conv_max_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """relu(max_pool2d(conv2d(x, w, b))) with windows of 2 x 2: ReLU on a quarter of the outputs."""
+    return npx.relu(_pooled(ops.conv2d(x, w, b, padding), "max"))
+
+
+def fused_conv_avg_pool(ops: Any, x: Array, w: Array, b: Array, padding: int) -> Array:
+    """avg_pool2d(relu(conv2d(x, w, b))) with windows of 2 x 2."""
+    return _pooled(npx.relu(ops.conv2d(x, w, b, padding)), "avg")
+
+
+def _pooled(x: Array, kind: str) -> Array:
+    return npx.pooling(x, pool_type=kind, kernel=(2, 2), stride=(2, 2))
+
+
+PARTS: Mapping[str, Callable[..., Any]] = {
+    "conv_max_pool": fused_conv_max_pool,
+    "conv_avg_pool": fused_conv_avg_pool,
+    "symbol_gru": fused_symbol_gru,
+}

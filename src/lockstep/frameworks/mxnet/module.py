@@ -144,8 +144,14 @@ class MxnetModule:
         part = self._spec.optimizer
         decays_gradient = RULES[part.kind].decays_gradient
         concise.set_step(self._optimizer, part, self._step)
+        in_place = concise.updates_in_place(part, self._spec.precision)
+        if in_place:
+            self._optimizer.set_learning_rate(lr)
         for i, (name, parameter) in enumerate(self._trained.items()):
             w, g, decay = parameter.data(), grads[name], part.weight_decay
+            if in_place:
+                self._optimizer.update(i, w.as_nd_ndarray(), g.as_nd_ndarray(), None)
+                continue
             if decay and decays_gradient:
                 g = g + decay * w
             own = [self._slots[f"{slot}/{name}"].as_nd_ndarray() for slot in slot_names(part)]

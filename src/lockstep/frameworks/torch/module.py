@@ -94,7 +94,8 @@ class TorchModule:
     def gradient(
         self, loss: Callable[[Tensor], Tensor], x: Tensor, carry: Weights, seed: int
     ) -> tuple[Tensor, Weights, Weights]:
-        self._module.train()
+        if not self._module.training:  # sets every layer: as dear as a small layer's forward pass
+            self._module.train()
         own = self._parameters.values()
         with drawing(_seeded, seed if self._draws else None):
             outputs, carry = self._call(self._module, x, carry)
