@@ -146,4 +146,5 @@ if __name__ == "__main__":
     try:
         sys.exit(main())
     except LockstepError as error:
-        sys.exit(f"{error}")
+        print(error, file=sys.stderr)
+        sys.exit(error.exit_code)
