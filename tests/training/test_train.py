@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,21 +9,21 @@ from typing import Any
 import pytest
 
 import lockstep as ls
+from lockstep.training import carry_out
 from lockstep.training.events import Event, RunStarted, SpecChanged
 
 
 @pytest.fixture
 def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of the runs whose data this process loads, in order."""
-    training = importlib.import_module("lockstep.training.train")  # the package has the function
     seen: list[str] = []
-    real: Callable[..., Any] = training.assemble
+    real: Callable[..., Any] = carry_out.assemble
 
     def assemble(spec: ls.RunSpec, *rest: Any) -> Any:
         seen.append(spec.name)
         return real(spec, *rest)
 
-    monkeypatch.setattr(training, "assemble", assemble)
+    monkeypatch.setattr(carry_out, "assemble", assemble)
     return seen
 
 

@@ -27,10 +27,11 @@ from lockstep.processes.children import WorkerError
 from lockstep.showing import reporting
 from lockstep.spec import OwnData, RunSpec
 from lockstep.task import Own, Task, assemble
+from lockstep.training.audience import Audience
+from lockstep.training.carry_out import carry_out
 from lockstep.training.events import Event
 from lockstep.training.in_processes import Launch, as_launch
 from lockstep.training.machine import machine_facts
-from lockstep.training.train import Audience, carry_out
 
 STEPS = 200  # of a comparison, unless the spec or the call says more
 TIMEOUT = 1800.0  # seconds for each row

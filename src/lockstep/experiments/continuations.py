@@ -15,10 +15,10 @@ from lockstep.files import write_whole
 from lockstep.report.curves import LoggedRun
 from lockstep.task import Task, assemble
 from lockstep.training import checkpoints
+from lockstep.training.audience import Listener
 from lockstep.training.directory import RunDirectory
 from lockstep.training.events import CheckpointSaved, Event, RunStarted
 from lockstep.training.generate import generate
-from lockstep.training.train import Listener
 from lockstep.training.weights import trained
 
 PREFIX = "time traveller"

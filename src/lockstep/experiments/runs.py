@@ -24,10 +24,10 @@ from lockstep.spec import RunSpec
 from lockstep.spec.batch_scaling import base_rate
 from lockstep.spec.convert import flatten
 from lockstep.training import resume, train
+from lockstep.training.audience import Callback, Listener
 from lockstep.training.directory import RunDirectory, holds_run
 from lockstep.training.events import Event, RunStarted, StepsCompleted
 from lockstep.training.in_processes import Launch, processes_needed
-from lockstep.training.train import Callback, Listener
 
 
 class Interrupted(KeyboardInterrupt):

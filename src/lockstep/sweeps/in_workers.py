@@ -19,10 +19,11 @@ from lockstep.spec import RunSpec
 from lockstep.sweeps.sweep_folder import SweepFolder
 from lockstep.sweeps.trials import Trial
 from lockstep.task import Own
+from lockstep.training.audience import Audience
+from lockstep.training.carry_out import carry_out
 from lockstep.training.directory import RunDirectory, holds_run
 from lockstep.training.events import Event, RunStarted, StepsCompleted
 from lockstep.training.in_processes import Launch
-from lockstep.training.train import Audience, carry_out
 
 Planned = tuple[dict[str, Any], RunSpec]
 Report = Callable[[str, float], None]  # a setting's hash, and the share of its run that is done

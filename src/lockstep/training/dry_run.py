@@ -20,6 +20,7 @@ from lockstep.optimizers import slot_names
 from lockstep.spec import RunSpec
 from lockstep.task import Task, assemble, check_net
 from lockstep.training.audience import Audience
+from lockstep.training.carry_out import carry_out
 from lockstep.training.events import (
     EpochCompleted,
     Event,
@@ -29,7 +30,6 @@ from lockstep.training.events import (
     StepsEvaluated,
 )
 from lockstep.training.in_processes import Launch
-from lockstep.training.train import carry_out
 
 LOOK_SECONDS = 1.0  # of steps, to guess from
 

@@ -18,9 +18,10 @@ def work(job: dict[str, Any], send: Send) -> None:
     """Carry out the run and report its events; the most memory that it took goes to its facts."""
     from lockstep.spec import RunSpec
     from lockstep.task import load_own
+    from lockstep.training.audience import Audience
+    from lockstep.training.carry_out import carry_out_here
     from lockstep.training.directory import RunDirectory
     from lockstep.training.events import Event, to_message
-    from lockstep.training.train import Audience, carry_out_here
 
     is_first = ranks.is_first()
     # the workers of torchrun write to one pipe: only one of them may

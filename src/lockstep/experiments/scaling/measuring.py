@@ -21,7 +21,8 @@ from lockstep.experiments.scaling.step_time import Network, Profile, estimate, s
 from lockstep.frameworks import registry
 from lockstep.spec import RunSpec
 from lockstep.training import Result
-from lockstep.training.train import Audience, carry_out
+from lockstep.training.audience import Audience
+from lockstep.training.carry_out import carry_out
 
 # carries out a run, with an event at every so many steps: seconds of a step, one for each event
 Timer = Callable[[RunSpec, int], Sequence[float]]
