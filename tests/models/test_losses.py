@@ -51,6 +51,6 @@ def test_the_first_of_the_largest_is_the_answer() -> None:
 
 
 def test_the_names_a_spec_may_use() -> None:
-    from lockstep.spec.parts import LOSSES as NAMES
+    from lockstep.spec.data_parts import LOSSES as NAMES
 
     assert tuple(LOSSES) == NAMES

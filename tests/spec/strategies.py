@@ -10,18 +10,12 @@ from hypothesis import strategies as st
 from lockstep.schedules import KINDS, constant, parse_schedule
 from lockstep.schedules.combine import Warmup
 from lockstep.spec import ImageFiles, Recall, RunSpec, Table, TextFile
-from lockstep.spec.parts import (
-    DATA,
-    GATES,
+from lockstep.spec.data_parts import (
     HEADERS,
     LOADINGS,
     LOSSES,
     MISSING_VALUES,
-    MODELS,
-    OPTIMIZERS,
     ORDERS,
-    POOLINGS,
-    RESETS,
     SAMPLINGS,
     SEPARATORS,
     SOURCES,
@@ -29,6 +23,7 @@ from lockstep.spec.parts import (
     SYMBOLS,
     TARGETS,
 )
+from lockstep.spec.parts import DATA, GATES, MODELS, OPTIMIZERS, POOLINGS, RESETS
 from lockstep.spec.run import PRECISIONS, SPLITS, STYLES, UNITS
 
 sizes = st.integers(1, 10**6)

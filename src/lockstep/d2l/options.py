@@ -32,7 +32,7 @@ def current() -> Options:
     return _current
 
 
-def set(  # noqa: A001: `options.set(quick=True)` is what it does
+def set(  # `options.set(quick=True)` is what it does
     *, quick: bool | None = None, live: bool | None = None, figures: str | None = None
 ) -> Options:
     """Change what is given.

@@ -15,6 +15,7 @@ from lockstep.errors import InputError, unknown
 from lockstep.extensions import Registry
 from lockstep.ops import Arrays
 from lockstep.spec import parts
+from lockstep.spec.data_parts import LOSSES
 
 Plan = ExamplePlan | WindowPlan
 
@@ -83,8 +84,8 @@ _DATA_SETS: Registry[DataSet] = Registry("data.kind")
 
 def add(part: type[Any], data_set: DataSet) -> None:
     """Make a data set known by the `kind` of `part`, the record by which specs name it."""
-    if data_set.loss not in parts.LOSSES:
-        raise unknown("loss", data_set.loss, parts.LOSSES)
+    if data_set.loss not in LOSSES:
+        raise unknown("loss", data_set.loss, LOSSES)
     parts.add("data", part)
     _DATA_SETS.add(part.kind, data_set)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from lockstep.checks import one_of, whole
 from lockstep.data.random import generator
 from lockstep.errors import InputError
-from lockstep.spec.parts import ORDERS, SAMPLINGS
+from lockstep.spec.data_parts import ORDERS, SAMPLINGS
 
 Block = NDArray[np.int32]
 LARGEST = np.iinfo(np.int32).max

@@ -1,6 +1,16 @@
 """What a run is: frozen descriptions, their validation and their text forms. No arrays here."""
 
 from lockstep.spec.batch_scaling import scale_batch
+from lockstep.spec.data_parts import (
+    Airfoil,
+    FashionMNIST,
+    ImageFiles,
+    OwnData,
+    Recall,
+    Table,
+    TextFile,
+    TimeMachine,
+)
 from lockstep.spec.parts import (
     GRU,
     MLP,
@@ -11,22 +21,14 @@ from lockstep.spec.parts import (
     Adagrad,
     Adam,
     AdamW,
-    Airfoil,
-    FashionMNIST,
-    ImageFiles,
     LeNet,
     Linear,
     Momentum,
     Nesterov,
     OneGate,
-    OwnData,
     OwnModel,
-    Recall,
     RMSprop,
     Softmax,
-    Table,
-    TextFile,
-    TimeMachine,
 )
 from lockstep.spec.run import RunSpec, diff
 

@@ -14,7 +14,7 @@ from lockstep.extensions import import_file
 from lockstep.files import write_whole
 from lockstep.models.structure import digest_of, first_difference
 from lockstep.spec import OwnData, OwnModel, RunSpec
-from lockstep.spec.parts import OWN
+from lockstep.spec.data_parts import OWN
 from lockstep.task.own_functions import OwnFunction, as_metrics
 from lockstep.task.own_task import Own, OwnNet, own_structure
 

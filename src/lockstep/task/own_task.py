@@ -28,7 +28,7 @@ from lockstep.models.structure import digest_of, initial_arrays, structure
 from lockstep.ops import Array, Arrays, Ops, Weights
 from lockstep.schedules import as_schedule
 from lockstep.spec import SGD, OwnData, OwnModel, RunSpec
-from lockstep.spec.parts import LOSSES, OWN
+from lockstep.spec.data_parts import LOSSES, OWN
 from lockstep.task.own_functions import (
     OwnFunction,
     as_function,

@@ -15,7 +15,8 @@ from lockstep.models.layers import Sequential
 from lockstep.models.lenet import lenet
 from lockstep.processes.splitting import check_num_devices
 from lockstep.report.quantities import parse_list
-from lockstep.spec.parts import POOLINGS, SOURCES
+from lockstep.spec.data_parts import SOURCES
+from lockstep.spec.parts import POOLINGS
 from lockstep.spec.run import PRECISIONS
 
 ONE, DATA, WITHIN, LAYERS = "one device", "by data", "within layers", "by layers"
