@@ -42,21 +42,30 @@ def comparison_parts(comparison: Comparison) -> Iterator[RenderableType]:
     yield f"report: {comparison.directory / 'report.html'}"
 
 
+COLUMNS = (
+    "framework", "last step's loss", "largest deviation", "first difference", "steps/s", "compile",
+    "ran as",
+)  # fmt: skip
+
+
+def row_cells(row: Row) -> list[str]:
+    """What a table says of a framework; the last column, how it ran, is the table's own."""
+    return [
+        row.label,
+        number(row.final_loss),
+        "-" if row.oracle else deviation(row.deviation),
+        first_beyond(row),
+        rate(row.rate.median) if row.rate else "",
+        duration(row.compile_seconds),
+    ]
+
+
 def comparison_table(rows: Sequence[Row]) -> Table:
     """A row for each framework."""
-    left = ("framework", "ran as")
-    made = table(
-        "framework", "last step's loss", "largest deviation", "first difference", "steps/s",
-        "compile", "ran as", left=left,
-    )  # fmt: skip
+    made = table(*COLUMNS, left=("framework", "ran as"))
     for row in rows:
         made.add_row(
-            row.label,
-            number(row.final_loss),
-            "-" if row.oracle else deviation(row.deviation),
-            first_beyond(row),
-            rate(row.rate.median) if row.rate else "",
-            duration(row.compile_seconds),
+            *row_cells(row),
             "; ".join(row.notes) if row.ended else Text(row.status, "yellow"),
             style="" if row.agree else "red" if row.verdicts else "yellow",
         )

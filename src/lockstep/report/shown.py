@@ -15,8 +15,7 @@ from lockstep.report import notebook_html as parts
 from lockstep.report import page
 from lockstep.report.charts import smoothed, smoothing_window
 from lockstep.report.comparison_charts import comparison_chart
-from lockstep.report.comparison_tables import comparison_parts, first_beyond
-from lockstep.report.quantities import deviation, duration, number, rate
+from lockstep.report.comparison_tables import COLUMNS, comparison_parts, row_cells
 from lockstep.report.run_charts import run_chart
 from lockstep.report.run_tables import (
     epoch_rows,
@@ -106,16 +105,9 @@ def comparison_text(comparison: Comparison) -> str:
 def comparison_html(comparison: Comparison) -> str:
     """The outcome, a row for each framework, and the curves over each other."""
     spec = comparison.spec
-    head = ("framework", "last step's loss", "largest deviation", "first difference", "steps/s",
-            "compile", "ran as")  # fmt: skip
     rows: list[list[page.Cell]] = [
         [
-            row.label,
-            number(row.final_loss),
-            "-" if row.oracle else deviation(row.deviation),
-            first_beyond(row),
-            rate(row.rate.median) if row.rate else "",
-            duration(row.compile_seconds),
+            *row_cells(row),
             ("; ".join(row.notes) if row.ended else f"{row.status}: {row.problem}", "text"),
         ]
         for row in comparison.rows
@@ -125,7 +117,7 @@ def comparison_html(comparison: Comparison) -> str:
         parts.title(f"{spec.name}: {comparison.num_steps} steps, {spec.precision}, {spec.style}"),
         parts.line(f"{word}: {comparison.verdict}"),
         parts.line(comparison.hint),
-        page.table(head, rows),
+        page.table(COLUMNS, rows),
         parts.charts(comparison_chart(comparison)),
         parts.line(f"report: {comparison.directory / 'report.html'}"),
     )
