@@ -30,6 +30,7 @@ collect_ignore_glob = [
         f"src/lockstep/frameworks/{name}/*",
         f"src/lockstep/d2l/{name}/*",
         f"tests/conversion/in_{name}.py",
+        f"tests/d2l/builders_of/{name}.py",
     )
 ]
 # an extension that is imported changes what every other test of the process sees

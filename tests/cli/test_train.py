@@ -196,6 +196,7 @@ BEFORE = {
     "epochs": "3", "max_steps": "2", "seed": "5", "framework": "numpy", "devices": "1",
     "style": "scratch", "precision": "float64", "fused": "no", "evaluate": "train",
     "evaluate_epochs": "2", "evaluate_steps": "1", "checkpoint_steps": "1", "threads": "1",
+    "micro_batches": "2", "patience": "0", "watch": "train_loss", "least_gain": "0.1",
 }  # fmt: skip
 
 

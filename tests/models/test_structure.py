@@ -76,14 +76,14 @@ COMMENTED = SOURCE.replace("ops.tanh(x", "ops.tanh(  # why\n        x")
 
 
 def test_lines_are_the_same_in_another_process_and_without_comments(tmp_path: Path) -> None:
-    from lockstep.task.own_files import _function
+    from lockstep.task.own_files import function_at
 
     digests = []
     for i, text in enumerate((SOURCE, COMMENTED, SOURCE.replace("HALF = 0.5", "HALF = 0.25"))):
         file = tmp_path / f"{i}" / "models.py"
         file.parent.mkdir()
         file.write_text(text)
-        digests.append(digest_of(structure(_function(f"{file}:net"))))
+        digests.append(digest_of(structure(function_at(f"{file}:net"))))
         code = (
             f"import sys; sys.path.insert(0, {str(file.parent)!r}); import models\n"
             "from lockstep.models.structure import *; print(digest_of(structure(models.net)))"

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import html
 import math
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -200,7 +201,8 @@ def _range(values: np.ndarray, log: bool, margin: float) -> tuple[float, float]:
     low, high = float(values.min()), float(values.max())
     if log:
         room = max((high / low) ** margin, 1.05)
-        return low / room, high * room
+        # a value at the edge of what floats can hold has no room beyond it
+        return max(low / room, sys.float_info.min), min(high * room, sys.float_info.max)
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         room = abs(high) / 2 or 0.5
         return low - room, high + room

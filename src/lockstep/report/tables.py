@@ -104,7 +104,7 @@ def _fitting(part: RenderableType, out: Console) -> Iterator[RenderableType]:
     elif not isinstance(part, Table):
         yield part
     elif not out.is_terminal:
-        out.width = max(out.width, _least_width(part, out))
+        out.width = max(out.width, _most_width(part, out))
         yield _with_words_whole(part, out)
     elif part.show_header and _least_width(part, out) > out.width:
         heads = [str(column.header) for column in part.columns]
@@ -131,6 +131,10 @@ def _ranges(made: Table, out: Console) -> list[Measurement]:
 
 def _least_width(made: Table, out: Console) -> int:
     return sum(item.minimum for item in _ranges(made, out)) + _between(made)
+
+
+def _most_width(made: Table, out: Console) -> int:
+    return sum(item.maximum for item in _ranges(made, out)) + _between(made)
 
 
 def _between(made: Table) -> int:
