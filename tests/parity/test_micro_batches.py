@@ -22,6 +22,8 @@ from .several import IN_ONE_PROCESS, carry_out
 from .test_own import FIELDS, HERE, MODULES, PAIRS, TAGS, X, pairs, tags
 
 FLOAT64 = 1e-12  # the tolerance of docs/conventions.md: only the order of sums differs
+FLOAT32 = 1e-4  # of a gradient norm after six updates, each of which rounds
+ONLY_FLOAT32 = {("mindspore", "gru", "concise")}  # its layer takes no float64 state
 PARTS = 3
 
 # batches do not divide by three, and the last of an epoch has another size
@@ -71,9 +73,11 @@ def test_the_path_of_the_whole_batch(framework: str, name: str) -> None:
     # layers of a framework's own compile for long, and those of lenet are as those of mlp here
     several = framework != "numpy" and name != "lenet"
     for style in ["scratch", "concise"] if several else ["scratch"]:
-        whole = walk(spec, style=style)
-        found = walk(spec, style=style, micro_batches=PARTS)
-        assert_same_path(found, whole)
+        single = (framework, name, style) in ONLY_FLOAT32
+        fields = {"style": style, "precision": "float32" if single else "float64"}
+        whole = walk(spec, **fields)
+        found = walk(spec, **fields, micro_batches=PARTS)
+        assert_same_path(found, whole, FLOAT32 if single else FLOAT64)
         assert f"each batch in {PARTS} parts" in found.history.notes
         assert not any("parts" in note for note in whole.history.notes)
 

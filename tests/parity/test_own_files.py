@@ -13,6 +13,8 @@ import lockstep as ls
 from lockstep import recipes
 from lockstep.spec import RunSpec
 
+from .test_own import HERE
+
 FOLDER = os.environ.get("LOCKSTEP_DATA", "")
 NUM_STEPS = 6  # more would only repeat that equal batches give equal updates
 
@@ -38,7 +40,7 @@ def own_file(name: str, framework: str) -> tuple[RunSpec, RunSpec]:
     return theirs, replace(theirs, name=name, data=replace(part, **fields))
 
 
-@pytest.mark.parametrize("framework", ["numpy", "torch", "jax"])
+@pytest.mark.parametrize("framework", [f for f in HERE if f in ("numpy", "torch", "jax")])
 @pytest.mark.parametrize("name", CASES)
 def test_a_chapters_file_walks_its_path_bit_for_bit(name: str, framework: str) -> None:
     results = [ls.train(spec) for spec in own_file(name, framework)]
