@@ -16,10 +16,9 @@ from lockstep.frameworks.micro_batches import cut
 from lockstep.spec import RunSpec
 from lockstep.training import Result
 
-from .own_models import MAKERS
 from .running import recipe, walk
 from .several import IN_ONE_PROCESS, carry_out
-from .test_own import FIELDS, HERE, MODULES, PAIRS, TAGS, X, pairs, tags
+from .test_own import FIELDS, HERE, MODULES, PAIRS, TAGS, X, pairs, tagging_module, tags
 
 FLOAT64 = 1e-12  # the tolerance of docs/conventions.md: only the order of sums differs
 FLOAT32 = 1e-4  # of a gradient norm after six updates, each of which rounds
@@ -126,7 +125,7 @@ def test_a_persons_own_module(framework: str) -> None:
     whole, found = (
         ls.train(mine.run(**FIELDS, framework=framework, micro_batches=parts), mine)
         for parts in (1, PARTS)
-        for mine in [tags(MAKERS[framework]("tagger"), TAGS)]
+        for mine in [tags(tagging_module(framework), TAGS)]
     )
     assert_same_path(found, whole)
 

@@ -105,18 +105,22 @@ def test_squared_loss_of_many_axes(framework: str) -> None:
         assert result.metrics["final_train_loss"] < 0.9 * start
 
 
+def tagging_module(framework: str) -> Any:
+    """A framework's own module in float64; Keras alone settles that when a module is made."""
+    if framework != "tensorflow":
+        return MAKERS[framework]("tagger")
+    from tensorflow import keras
+
+    keras.config.set_dtype_policy("float64")
+    module = MAKERS[framework]("tagger")
+    keras.config.set_dtype_policy("float32")
+    return module
+
+
 @pytest.mark.parametrize("framework", MODULES)
 def test_a_module_on_labels_of_sequences(framework: str) -> None:
     """It walks the path of the same function over Ops, from the weights that it brings."""
-    if framework == "tensorflow":
-        from tensorflow import keras
-
-        keras.config.set_dtype_policy("float64")
-        module = MAKERS[framework]("tagger")
-        keras.config.set_dtype_policy("float32")
-    else:
-        module = MAKERS[framework]("tagger")
-    mine, start = tags(module), {}
+    mine, start = tags(tagging_module(framework)), {}
 
     def note(event: Any, training: Any) -> None:
         if isinstance(event, RunStarted):
