@@ -115,7 +115,6 @@ def serve(work: Work, framework: str, path: Path) -> None:
 
 def _names(framework: str) -> Any:
     """The framework's d2l names, of which those that measure or draw do nothing."""
-    os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")  # TensorFlow's default
     d2l.prepare(framework)
     registry.prepare(framework)
     d2l.install(replace=True)

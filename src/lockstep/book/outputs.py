@@ -10,6 +10,12 @@ from lockstep.d2l.cell_progress import MIME
 Output = dict[str, Any]
 CUT = "more characters were printed and not kept"  # ends what a cell printed too much of
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+# a line of the log that C++ code of TensorFlow and Paddle keeps, F (the process ends) apart
+_LOG = re.compile(
+    r"^(WARNING: All log messages before absl::InitializeLog\(\)"
+    r"|[IWE]\d{4,8} [\d:.]+ +\d+ \S+:\d+\]).*\n",
+    re.MULTILINE,
+)
 
 
 class Outputs:
@@ -55,9 +61,10 @@ class Outputs:
     def _add_text(self, name: str, text: str) -> None:
         last = self.items[-1] if self.items and not self._clear_next else {}
         if last.get("output_type") == "stream" and last["name"] == name:
-            last["text"] = overwritten(last["text"] + text)
-        else:
-            self._append({"output_type": "stream", "name": name, "text": overwritten(text)})
+            text = self.items.pop()["text"] + text
+        text = overwritten(text)
+        if kept := without_log(text) if name == "stderr" else text:
+            self._append({"output_type": "stream", "name": name, "text": kept})
 
     def _add_display(self, kind: str, content: dict[str, Any]) -> None:
         output: Output = {
@@ -88,6 +95,15 @@ def overwritten(text: str) -> str:
     if "\r" not in text:
         return text
     return re.sub(r"[^\n]*\r(?!\Z)", "", text.replace("\r\n", "\n"))
+
+
+def without_log(text: str) -> str:
+    r"""Text without the lines of a framework's C++ log, which are no output of a cell.
+
+    >>> without_log("E0000 00:00:1795053824.37 15661 util.cc:131] oneDNN ...\nE0 is mine\n")
+    'E0 is mine\n'
+    """
+    return _LOG.sub("", text)
 
 
 def last_line(text: str, name: str) -> str:

@@ -1,8 +1,6 @@
 """What must be set before TensorFlow is imported: the chapters are written for Keras 2, which the
 package tf_keras still is; and its notices about the machine are no part of a chapter's output.
-
-Errors are still shown: only the levels INFO and WARNING of its C++ log are silenced, and oneDNN,
-which announces itself as an error where it falls back on Eigen, is not asked.
+Of its C++ log only errors are shown.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ from lockstep.errors import MissingError
 
 os.environ.setdefault("TF_USE_LEGACY_KERAS", "1")
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "0")
 if importlib.util.find_spec("tf_keras") is None:
     raise MissingError(
         "tf_keras, the Keras 2 that the chapters are written for, is not installed",

@@ -1,0 +1,41 @@
+"""What is kept of a kernel's messages as the outputs of a cell."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lockstep.book.outputs import Outputs
+
+NOTICE = (
+    "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
+    "I0000 00:00:1795053767.725381   15425 port.cc:153] oneDNN custom operations are on.\n"
+)
+FALLBACK = "E0000 00:00:1795053824.373189   15661 util.cc:131] oneDNN supports DT_INT32 only ...\n"
+GLOG = "W20261119 01:02:03.456789 15661 gpu_resources.cc:119] Please NOTE\n"
+FATAL = "F0000 00:00:1795053824.373189   15661 util.cc:131] Check failed\n"
+
+
+def stream(text: str, name: str = "stderr") -> dict[str, Any]:
+    return {"msg_type": "stream", "content": {"name": name, "text": text}}
+
+
+def kept(*texts: str, name: str = "stderr") -> list[str]:
+    outputs = Outputs()
+    for text in texts:
+        outputs.add(stream(text, name))
+    return [item["text"] for item in outputs.items]
+
+
+def test_a_frameworks_log_is_no_output() -> None:
+    assert kept(NOTICE) == []
+    assert kept("mine\n", NOTICE, FALLBACK, "mine too\n", GLOG) == ["mine\nmine too\n"]
+
+
+def test_a_line_that_comes_in_pieces_is_known_when_it_is_whole() -> None:
+    assert kept(FALLBACK[:9], FALLBACK[9:40], f"{FALLBACK[40:]}mine\n") == ["mine\n"]
+
+
+def test_what_looks_like_it_stays_where_it_is_a_cells_own() -> None:
+    assert kept(FATAL) == [FATAL]
+    assert kept("E0000 is a part number\n") == ["E0000 is a part number\n"]
+    assert kept(NOTICE, name="stdout") == [NOTICE]
