@@ -39,9 +39,14 @@ def module_program(
     ops: TorchOps, task: Task, spec: RunSpec, share: Share | None = None
 ) -> ModuleProgram:
     """The program of the task's own module, or of the concise form of its model."""
+    notes: tuple[str, ...] = ()
     if task.native is None:
         module, call = concise.build(task.model)
         arrays, start = layout(task.model), initial_snapshot(task, spec)
+        if ops.fused and any(isinstance(layer, nn.Conv2d) for layer in module.modules()):
+            # oneDNN's own order: no copies between its kernels
+            module.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+            notes = ("channels last",)
     else:
         require_module(task.native, nn.Module, "torch.nn.Module")
         module, call, arrays = copy.deepcopy(task.native), own_call, Layout()
@@ -59,7 +64,7 @@ def module_program(
         TorchModule(module.to(ops.dtype), call, spec, draws),
         layout=arrays,
         initial=start,
-        notes=("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})"),
+        notes=("eager steps", f"torch.nn and torch.optim ({spec.optimizer.kind})", *notes),
         share=share,
     )
 
