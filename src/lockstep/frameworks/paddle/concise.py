@@ -5,7 +5,7 @@ Layers and optimizers have the dtype that is Paddle's default when they are made
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,11 +35,26 @@ LAYERS: Makers = {
 }
 
 
-def build(model: Model) -> tuple[Layer, Call]:
-    """The layer that is the same model as `model`, and how it is called."""
+class OwnConvolution(nn.Conv2D):
+    """A Conv2D that convolves by another function of x, weight, bias and padding."""
+
+    def __init__(self, layer: Convolution, function: Callable[..., Tensor]) -> None:
+        super().__init__(layer.inputs, layer.outputs, layer.kernel, padding=layer.padding)
+        self._function, self._sides = function, layer.padding
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self._function(x, self.weight, self.bias, self._sides)
+
+
+def build(model: Model, convolution: Callable[..., Tensor] | None = None) -> tuple[Layer, Call]:
+    """The layer that is the same model as `model`, and how it is called. `convolution` is a faster
+    equal of Conv2D's."""
+    makers = dict(LAYERS)
+    if convolution is not None:
+        makers[Convolution] = lambda x: OwnConvolution(x, convolution)
     match model:
         case Sequential():
-            layers = [LAYERS[type(layer)](layer) for layer in model.layers]
+            layers = [makers[type(layer)](layer) for layer in model.layers]
             return nn.Sequential(*layers), sequential_call(model)
         case RecurrentNet():
             return _recurrent(model), _text_call

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import paddle
 from paddle import Tensor
-from paddle.nn import Layer
+from paddle.nn import Conv2D, Layer
 
 from lockstep.frameworks.concise import Call, own_call
 from lockstep.frameworks.layout import Layout
@@ -36,10 +36,14 @@ if TYPE_CHECKING:
 def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
     """The program of the task's own layer, or of the concise form of its model."""
     draws = task.native is not None
+    notes: tuple[str, ...] = ()
     with _default_dtype(ops.precision):
         if task.native is None:
             arrays, start = layout(task.model), initial_snapshot(task, spec)
-            layer, call = concise.build(task.model)
+            faster = ops.fused.get("layer_convolution")
+            layer, call = concise.build(task.model, faster)
+            if faster and any(isinstance(own, Conv2D) for own in layer.sublayers()):
+                notes = ("biases of convolutions added flat",)
         else:
             require_module(task.native, Layer, "paddle.nn.Layer")
             # the public .to() casts whole numbers too, and fails on a recurrent layer's buffer
@@ -52,10 +56,9 @@ def module_program(ops: PaddleOps, task: Task, spec: RunSpec) -> ModuleProgram:
             own = {n: np.array(ops.to_numpy(value)) for n, value in layer.state_dict().items()}
             start = lambda: Snapshot(own)  # noqa: E731
         module = PaddleModule(layer, call, spec, draws)
-    notes = ("eager steps", f"paddle.nn and paddle.optimizer ({spec.optimizer.kind})")
-    return ModuleProgram(
-        ops, task, spec, module, layout=arrays, initial=start, notes=(*notes, *concise.notes(spec))
-    )
+    own_parts = ("eager steps", f"paddle.nn and paddle.optimizer ({spec.optimizer.kind})")
+    notes = (*own_parts, *notes, *concise.notes(spec))
+    return ModuleProgram(ops, task, spec, module, layout=arrays, initial=start, notes=notes)
 
 
 @contextmanager

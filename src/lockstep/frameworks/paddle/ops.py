@@ -10,7 +10,7 @@ import numpy as np
 import paddle
 from paddle import Tensor
 
-from lockstep.frameworks.paddle.fused import PARTS
+from lockstep.frameworks.paddle.fused import PARTS, convolved
 from lockstep.ops import Array, Weights
 from lockstep.trees import detached
 
@@ -136,9 +136,7 @@ class PaddleOps:
         return x - paddle.logsumexp(x, -1, keepdim=True)  # F.log_softmax ends at -64
 
     def conv2d(self, x: Tensor, w: Tensor, b: Tensor, padding: int = 0) -> Tensor:
-        y = F.conv2d(x, w, padding=padding)
-        # its own bias, added with four axes, takes longer than all the rest
-        return (y.flatten(2) + b.unsqueeze(1)).reshape(y.shape)
+        return convolved(x, w, b, padding)
 
     def max_pool2d(self, x: Tensor, size: int) -> Tensor:
         return F.max_pool2d(x, size)
