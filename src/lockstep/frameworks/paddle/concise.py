@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import paddle
 from paddle import Tensor
-from paddle.nn import Layer
+from paddle.nn import Conv2D, Layer
 
 from lockstep.frameworks.concise import Call, Makers, native_maker, sequential_call
 from lockstep.frameworks.layout import no_form
@@ -35,7 +35,7 @@ LAYERS: Makers = {
 }
 
 
-class OwnConvolution(nn.Conv2D):
+class OwnConvolution(Conv2D):
     """A Conv2D that convolves by another function of x, weight, bias and padding."""
 
     def __init__(self, layer: Convolution, function: Callable[..., Tensor]) -> None:
