@@ -11,7 +11,7 @@ import lockstep
 
 SOURCE = Path(lockstep.__file__).parent
 TABLE = Path(__file__).parents[1] / "docs" / "environment-variables.md"
-NAME = re.compile(r"[A-Z]{4,}|[A-Z]{2,}[A-Z0-9]*(_[A-Za-z0-9]+)+")
+NAME = re.compile(r"[A-Z]{4,}|[A-Z]{2,}[A-Z0-9]*(_[A-Za-z0-9]+)+_?")
 METHODS = {"get", "setdefault", "pop"}
 MAPPINGS = {
     "environ",
