@@ -33,9 +33,16 @@ EAGER = (
     "both call the layer, autograd and the optimizer step by step; ours also gathers the batch by "
     "number and records each step's loss and gradient norm"
 )
+WHOLE = "a step is an epoch, with its order of rows and its events"
 WHY = {
+    "torch, minibatch b=1500: scratch": WHOLE,
+    "mxnet, minibatch b=1500: scratch": WHOLE,
+    "torch, GRU, concise": "both call nn.GRU, which is nearly all of a step",
+    "mxnet, LeNet (max): scratch": "both convolve and pool by the same compiled kernels of oneDNN",
     "tensorflow, LeNet (max)": "the chapter's tab pools by the mean and not the largest: less work",
-    "torch, minibatch b=1500: scratch": "a step is an epoch, with its order of rows and its events",
+    "tensorflow, GRU, scratch": (
+        "both are compiled, the chapter's step by lockstep.d2l, and bound by the same products"
+    ),
     **{
         f"{framework}, minibatch b={batch_size}": EAGER
         for framework in ("torch", "mxnet")
