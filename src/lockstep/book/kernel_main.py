@@ -14,7 +14,7 @@ from lockstep import d2l
 from lockstep.book.outputs import CUT
 from lockstep.d2l import options
 from lockstep.frameworks import registry
-from lockstep.processes import memory
+from lockstep.processes import freed_memory
 
 LONGEST = 1_000_000  # characters that a cell may print; what follows is counted and dropped
 
@@ -61,7 +61,7 @@ def main() -> None:
 
     d2l.prepare(settings["framework"])
     registry.prepare(settings["framework"])
-    memory.keep_freed()
+    freed_memory.keep()
     options.set(quick=settings["quick"], live=settings["live"])
     d2l.install(replace=True)
     if settings["num_devices"]:

@@ -17,7 +17,7 @@ from lockstep.extensions import Registry
 from lockstep.frameworks.layout import Layout
 from lockstep.frameworks.protocol import Framework
 from lockstep.models.model import Model
-from lockstep.processes import memory, threads
+from lockstep.processes import freed_memory, threads
 
 PACKAGES: Registry[str] = Registry("framework")  # dotted names
 for _found in pkgutil.iter_modules([str(Path(__file__).parent)]):
@@ -142,7 +142,7 @@ def get(name: str) -> Framework:
     if not is_installed(name):
         raise MissingError(f"framework = {name!r}: is not installed", how_to_get(name))
     prepare(name)
-    memory.keep_freed()
+    freed_memory.keep()
     adapter: Any = _module(name, "adapter")
     found: Framework = adapter.framework
     return found

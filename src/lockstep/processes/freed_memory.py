@@ -14,7 +14,7 @@ LARGEST = 2**25  # bytes of a block that comes from the heap: the most that glib
 
 
 @cache
-def keep_freed() -> bool:
+def keep() -> bool:
     """Let glibc keep the memory of freed arrays in this process; whether it does now.
 
     By default it gives megabytes back to the system after each step and fetches them anew, page by
