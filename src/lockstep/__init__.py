@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from lockstep import showing
 
-__version__ = "0.3.0"
+__version__ = "0.4.0"
 
 # public names and where they live; imported when first used, so that `import lockstep` is instant
 _HOMES = {
