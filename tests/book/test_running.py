@@ -16,7 +16,7 @@ import pytest
 from tests.book.chapters import as_markdown
 
 import lockstep
-from lockstep.book import chapter, running, show, side_by_side
+from lockstep.book import chapter, notebook_file, running, show, side_by_side
 from lockstep.book.kernel import KernelFailed, Settings, started
 from lockstep.book.own_runs import OwnRun
 
@@ -225,6 +225,14 @@ def test_devices_only_where_a_chapter_asks_for_several(tmp_path: Path) -> None:
     assert num_devices("nn.DataParallel(net)") == 2
 
 
+@pytest.mark.parametrize("tab", ["jax", "tensorflow", "mindspore"])
+def test_a_framework_without_virtual_devices_is_asked_for_none(tab: str, tmp_path: Path) -> None:
+    """Such a cell computes on the processor, where the book's own functions fall back to it."""
+    path = tmp_path / "own.md"
+    path.write_text(as_markdown([((tab,), "d2l.try_gpu(10), d2l.try_all_gpus()")]))
+    assert running.settings_for(chapter.read(path), tab).num_devices == 0
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_kernel_is_left_behind(
     number: signal.Signals, tmp_path: Path, nothing_left: Callable[[], list[str]]
@@ -250,28 +258,42 @@ def test_no_kernel_is_left_behind(
         assert (tmp_path / "own-pytorch.ipynb").exists()
 
 
-def test_a_registered_kernel_runs_in_any_jupyter(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """By Jupyter's own client, which knows nothing of Lockstep but the entry."""
+def said_in(name: str, source: str) -> str:
+    """What a registered kernel prints."""
     from jupyter_client.manager import start_new_kernel
 
-    from lockstep.cli import main
-
-    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
-    assert main(["env", "kernel", "torch"]) == 0
-    manager, client = start_new_kernel(kernel_name="lockstep-torch", startup_timeout=100)
+    manager, client = start_new_kernel(kernel_name=name, startup_timeout=100)
+    said: list[str] = []
     try:
-        said: list[str] = []
         client.execute_interactive(
-            "from d2l import torch as d2l\nprint(d2l.__name__)",
+            source,
             output_hook=lambda message: said.append(message["content"].get("text", "")),
             timeout=100,
         )
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
-    assert "".join(said) == "lockstep.d2l.torch\n"
+    return "".join(said)
+
+
+def test_a_registered_kernel_runs_in_any_jupyter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By Jupyter's own client, which knows nothing of Lockstep but the entry."""
+    from lockstep.cli import main
+
+    monkeypatch.setenv("JUPYTER_DATA_DIR", str(tmp_path))
+    assert main(["env", "kernel", "torch"]) == 0
+    asked = "from d2l import torch as d2l\nprint(d2l.__name__, d2l.try_gpu(1))"
+    assert said_in("lockstep-torch", asked) == "lockstep.d2l.torch cpu\n"
+    # a chapter on several devices needs them again: its notebook names the other kernel
+    done = carried_out(tmp_path, f"{asked}\nd2l.try_all_gpus()")
+    assert done.is_whole, problems(done)
+    named = notebook_file.notebook(done)["metadata"]["kernelspec"]["name"]
+    assert said_in(named, asked) == "lockstep.d2l.torch cuda:1\n"
+    assert main(["env", "kernel", "jax", "--devices", "0"]) == 2
     assert main(["env", "kernel", "torch", "--remove"]) == 0
     assert main(["env", "kernel", "torch", "--remove"]) == 0
-    assert capsys.readouterr().out.splitlines()[1:] == ["torch  removed", "torch  had no kernel"]
+    lines = capsys.readouterr().out.splitlines()
+    assert [Path(line.split()[1]).name for line in lines[:2]] == ["lockstep-torch", named]
+    assert lines[2:] == [f"torch  removed: lockstep-torch, {named}", "torch  had no kernel"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -73,39 +74,53 @@ def spec(settings: Settings) -> dict[str, Any]:
     found = {"PYTHONPATH": variables(python).get("PYTHONPATH", "")}  # where this Lockstep is
     return {
         "argv": [*words, "-f", "{connection_file}"],
-        "display_name": f"Lockstep, {settings.framework}",
+        "display_name": display_name(settings),
         "language": "python",
         "env": {name: value for name, value in found.items() if value},
     }
 
 
-def jupyter_name(framework: str) -> str:
-    """What Jupyter calls the kernel of a framework, once it is registered.
+def jupyter_name(settings: Settings) -> str:
+    """What Jupyter calls such a kernel, once it is registered.
 
-    >>> jupyter_name("torch")
+    >>> jupyter_name(Settings("torch", "pytorch"))
     'lockstep-torch'
+    >>> jupyter_name(Settings("torch", "pytorch", num_devices=2))
+    'lockstep-torch-2-devices'
     """
-    return f"{NAME}-{framework}"
+    devices = f"-{settings.num_devices}-devices" if settings.num_devices else ""
+    return f"{NAME}-{settings.framework}{devices}"
 
 
-def register(framework: str, tab: str) -> Path:
-    """Make the kernel of a framework known to this person's Jupyter; the folder of its entry."""
+def display_name(settings: Settings) -> str:
+    """What a person reads in Jupyter's list of kernels.
+
+    >>> display_name(Settings("torch", "pytorch", num_devices=2))
+    'Lockstep, torch, 2 virtual devices'
+    """
+    devices = f", {settings.num_devices} virtual devices" if settings.num_devices else ""
+    return f"Lockstep, {settings.framework}{devices}"
+
+
+def register(settings: Settings) -> Path:
+    """Make such a kernel known to this person's Jupyter; the folder of its entry."""
     _, specs_class = _jupyter()
     with tempfile.TemporaryDirectory(prefix="lockstep-kernel-") as own:
-        content = spec(Settings(framework, tab, live=True))
+        content = spec(replace(settings, live=True))
         (Path(own) / "kernel.json").write_text(json.dumps(content, indent=1))
-        made = specs_class().install_kernel_spec(own, jupyter_name(framework), user=True)
+        made = specs_class().install_kernel_spec(own, jupyter_name(settings), user=True)
     return Path(made)
 
 
-def unregister(framework: str) -> bool:
-    """Remove that entry; whether there was one."""
+def unregister(framework: str) -> list[str]:
+    """Remove every entry of a framework; the names of those there were."""
     _, specs_class = _jupyter()
-    try:
-        specs_class().remove_kernel_spec(jupyter_name(framework))
-    except KeyError:  # jupyter_client: no such kernel
-        return False
-    return True
+    specs = specs_class()
+    ours = re.compile(rf"{NAME}-{framework}(-\d+-devices)?")
+    found = [name for name in sorted(specs.find_kernel_specs()) if ours.fullmatch(name)]
+    for name in found:
+        specs.remove_kernel_spec(name)
+    return found
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import hashlib
 import json
 from typing import Any
 
-from lockstep.book.kernel import jupyter_name
+from lockstep.book.kernel import display_name, jupyter_name
 from lockstep.book.pieces import Cell
 from lockstep.book.running import NOT_RUN, ChapterRun
 
@@ -34,8 +34,8 @@ def notebook(run: ChapterRun) -> dict[str, Any]:
         "cells": cells,
         "metadata": {
             "kernelspec": {
-                "name": jupyter_name(run.settings.framework),
-                "display_name": f"Lockstep, {run.settings.framework}",
+                "name": jupyter_name(run.settings),
+                "display_name": display_name(run.settings),
                 "language": "python",
             },
             "language_info": {"name": "python"},

@@ -16,6 +16,7 @@ from lockstep.book import kernel as kernels
 from lockstep.book.chapter import TABS, Chapter
 from lockstep.book.execution import Executed, execute
 from lockstep.book.pieces import Cell
+from lockstep.d2l import has_virtual_devices
 from lockstep.errors import InputError
 
 TIMEOUT = 4 * 3600.0  # seconds for a cell; training in full takes long on a laptop
@@ -100,14 +101,16 @@ class Listener:
 def settings_for(
     chapter: Chapter, tab: str, *, quick: bool = False, num_devices: int = NUM_DEVICES
 ) -> kernels.Settings:
-    """How a tab is run; virtual devices are there only if its cells ask for several devices."""
+    """How a tab is run; virtual devices are there only if its cells ask for several devices, and
+    if its framework's names can have them."""
     cells = chapter.cells(tab)
     if tab not in TABS:
         known = [name for name in chapter.tabs if name in TABS]
         remedy = f"Run another one: {', '.join(known)}." if known else "Name its tabs otherwise."
         raise InputError("tab", tab, "is of no framework that Lockstep knows", remedy)
-    wanted = any(_DEVICES.search(cell.source) for cell in cells)
-    return kernels.Settings(TABS[tab], tab, quick, num_devices if wanted else 0)
+    framework = TABS[tab]
+    wanted = has_virtual_devices(framework) and any(_DEVICES.search(cell.source) for cell in cells)
+    return kernels.Settings(framework, tab, quick, num_devices if wanted else 0)
 
 
 def run(

@@ -33,10 +33,13 @@ def register(subparsers: Any) -> None:
     kernel = commands.add_parser(
         "kernel",
         help="let your Jupyter run notebooks in a framework's environment",
-        description="Registers a kernel for you alone, in which the book's names are there too.",
+        description="Registers a kernel for you alone, in which the book's names are there too; "
+        "for a framework whose book has chapters on several GPUs, another with virtual devices.",
     )
     kernel.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
-    kernel.add_argument("--remove", action="store_true", help="take it away again")
+    help = "virtual devices of the second kernel, where there are no GPUs (default: 2)"
+    kernel.add_argument("--devices", type=int, metavar="N", default=2, help=help)
+    kernel.add_argument("--remove", action="store_true", help="take them away again")
     kernel.set_defaults(handler=_kernel)
     check = commands.add_parser(
         "check", help="train a few steps in every framework, against the oracle"
@@ -93,14 +96,19 @@ def _remove(args: argparse.Namespace) -> int:
 def _kernel(args: argparse.Namespace) -> int:
     from lockstep.book import kernel
     from lockstep.book.chapter import TABS
+    from lockstep.checks import whole
+    from lockstep.d2l import has_virtual_devices
 
+    devices = whole("devices", args.devices, most=64)
     tab_of = {framework: tab for tab, framework in TABS.items()}
     for name in _named(args.frameworks):
         if args.remove:
-            removed = kernel.unregister(name)
-            print(f"{name}  {'removed' if removed else 'had no kernel'}")
-        else:
-            print(f"{name}  {kernel.register(name, tab_of[name])}")
+            removed = ", ".join(kernel.unregister(name))
+            print(f"{name}  {f'removed: {removed}' if removed else 'had no kernel'}")
+            continue
+        for count in (0, devices) if has_virtual_devices(name) else (0,):
+            settings = kernel.Settings(name, tab_of[name], num_devices=count)
+            print(f"{name}  {kernel.register(settings)}")
     return 0
 
 

@@ -81,6 +81,15 @@ def prepare(framework: str) -> None:
         importlib.import_module(path)
 
 
+def has_virtual_devices(framework: str) -> bool:
+    """Whether a framework's names can have virtual GPUs: where the book has chapters on several.
+
+    >>> has_virtual_devices("torch"), has_virtual_devices("jax")
+    (True, False)
+    """
+    return importlib.util.find_spec(f"lockstep.d2l.{framework}.virtual") is not None
+
+
 def virtual_devices(framework: str, count: int) -> bool:
     """Let a framework have `count` virtual GPUs, on the processor; False where there are real ones,
     which are used then. The framework is imported."""
