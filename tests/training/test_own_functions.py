@@ -194,9 +194,17 @@ def _failing(ops: Any, outputs: Any, y: Any) -> Any:
     return {}["a"]
 
 
+def _of_numpy(ops: Any, outputs: Any, y: Any) -> Any:
+    return np.ones(len(y))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
+        ({"metrics": {"m": _of_numpy}}, "metrics.m = 'ndarray': is no array of Ops"),
+        ({"metrics": {"m": lambda ops, outputs, y: None}}, "'NoneType': is no array of Ops"),
+        ({"metrics": [absolute]}, "metrics = 'list': are not functions by name"),
+        ({"metrics": absolute}, "metrics = 'function': are not functions by name"),
         ({"loss": _whole}, r"loss = \(\): is not one number for each of 2 examples"),
         ({"metrics": {"m": _failing}}, "metrics.m = '_failing': fails on outputs"),
         ({"metrics": {"accuracy": absolute}}, "is a name that a run uses"),
@@ -213,6 +221,42 @@ def _failing(ops: Any, outputs: Any, y: Any) -> Any:
 def test_what_cannot_be_used_is_refused(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
         _train(changes)
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ({7: 2.0}, "class_weights = 7: is the label of no example"),
+        ({"a": 2.0}, "class_weights = 'a': is no label"),
+        ({0: [1.0, 2.0]}, "is not one number for each class"),
+        ([1.0, 2.0], "class_weights = 2: are fewer than the classes, for there is a label 2"),
+        ([[1.0, 2.0, 3.0]], "is not one number for each class"),
+        (2.0, "is not one number for each class"),
+        ([1.0, -2.0, 3.0], "not a finite number from 0 on"),
+        ([0, 0, 0], "no training example has a weight above 0"),
+        ({0: 1.0, 1: 0.0, 2: 0.0}, "no test example has a weight above 0"),
+    ],
+)
+def test_weights_of_classes_that_cannot_be_used_are_refused(classes: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        _train_on_classes(classes)
+
+
+def _train_on_classes(classes: Any) -> None:
+    given: dict[str, Any] = {"weights": {"w": np.zeros((3, 3))}, "loss": "cross_entropy"}
+    test = {"x_test": X[LABELS > 0], "y_test": LABELS[LABELS > 0]}
+    mine = ls.own(_scores, X, LABELS, class_weights=classes, **given, **test)
+    ls.train(run_of(mine, max_steps=1), mine)
+
+
+def test_more_classes_may_have_weights_than_examples_show() -> None:
+    """A model may have scores of classes that the arrays lack."""
+    given: dict[str, Any] = {"weights": {"w": np.zeros((3, 4))}, "loss": "cross_entropy"}
+    three, four = (
+        ls.own(_scores, X, LABELS, class_weights=classes, **given)
+        for classes in ([1.0, 2.0, 0.5], [1.0, 2.0, 0.5, 9.0])
+    )
+    assert three.digest == four.digest
 
 
 def _train(changes: dict[str, Any]) -> None:

@@ -115,9 +115,11 @@ def _with_mean_one(splits: Mapping[str, Arrays]) -> Mapping[str, Arrays]:
     weights = splits["train"].get("weight")
     if weights is None:
         return splits
-    if not weights.sum():
-        problem = "no training example has a weight above 0"
-        raise InputError("example_weights", 0.0, problem, "Give some of them more.")
+    for name, arrays in splits.items():
+        if "weight" in arrays and not arrays["weight"].any():
+            problem = f"no {'training' if name == 'train' else name} example has a weight above 0"
+            field = "example_weights, class_weights"
+            raise InputError(field, 0.0, problem, "Give some of them more.")
     scale = weights.size / weights.sum()
     return {
         name: {n: a.reshape(len(a), -1) * scale if n == "weight" else a for n, a in arrays.items()}

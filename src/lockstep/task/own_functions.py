@@ -5,7 +5,7 @@ A run sums them over examples, on all devices, and divides once; nothing here su
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,9 +32,11 @@ class OwnFunction:
     def __call__(self, ops: Ops, outputs: Array, y: Array) -> Array:
         own = ContractOps(ops, inside_net=True)
         found = self.function(own, own.wrap(outputs), own.wrap(y))
-        if isinstance(found, ContractArray):
-            found = own.floating(found).native
-        shape = tuple(getattr(found, "shape", ()))
+        if not isinstance(found, ContractArray):
+            remedy = "Return (B,), computed from outputs and y with ops."
+            raise InputError(self.name, type(found).__name__, "is no array of Ops", remedy)
+        found = own.floating(found).native
+        shape = tuple(found.shape)
         if shape != (y.shape[0],):
             problem = f"is not one number for each of {y.shape[0]} examples"
             remedy = "Return (B,): sum over the other axes, and leave the mean to the run."
@@ -50,6 +52,9 @@ def as_metrics(metrics: Mapping[str, Any] | None) -> dict[str, OwnFunction]:
     ...
     lockstep.errors.InputError: metrics = 'accuracy': is a name that a run uses. Give another.
     """
+    if metrics is not None and not isinstance(metrics, Mapping):
+        problem = "are not functions by name"
+        raise InputError("metrics", type(metrics).__name__, problem, 'Give {"mae": my_mae}.')
     found = {}
     for name, function in (metrics or {}).items():
         if name in TAKEN:
@@ -88,43 +93,65 @@ def try_functions(
 
 
 def as_weights(
-    field: str,
-    y: np.ndarray,
-    examples: Any | None,
-    classes: Mapping[int, float] | Any | None,
+    y: np.ndarray, examples: Any | None, classes: np.ndarray | None
 ) -> np.ndarray | None:
     """The factor of each loss: that of its example times that of its class; None without any.
 
-    >>> as_weights("", np.array([0, 1, 1]), [1.0, 1.0, 2.0], {1: 3.0}).tolist()
+    >>> as_weights(np.array([0, 1, 1]), [1.0, 1.0, 2.0], np.array([1.0, 3.0])).tolist()
     [1.0, 3.0, 6.0]
     """
     if examples is None and classes is None:
         return None
     weights = np.ones(y.shape if classes is not None else y.shape[:1])
     if examples is not None:
-        given = _not_negative(f"example_weights{field}", examples)
+        given = _not_negative("example_weights", examples)
         if given.shape != y.shape[:1]:
             problem = f"is not one weight for each of {len(y)} examples"
-            raise InputError(f"example_weights{field}", given.shape, problem, f"Give ({len(y)},).")
+            raise InputError("example_weights", given.shape, problem, f"Give ({len(y)},).")
         weights = weights * given.reshape(-1, *(1,) * (weights.ndim - 1))
-    if classes is not None:
-        weights = weights * _by_class(y, classes)
-    return weights
+    return weights if classes is None else weights * classes[y]
 
 
-def _by_class(y: np.ndarray, classes: Any) -> np.ndarray:
-    if y.dtype.kind not in "iu":
-        problem = "are for labels, and y holds none"
-        raise InputError("class_weights", y.dtype.name, problem, "Give example_weights.")
-    if not isinstance(classes, Mapping):
-        classes = dict(enumerate(_not_negative("class_weights", classes).tolist()))
-    table = np.ones(int(y.max()) + 1)
-    for label, weight in classes.items():
-        if not isinstance(label, int | np.integer) or label < 0:
-            raise InputError("class_weights", label, "is no label", "Give labels from 0 on.")
-        if label < len(table):
-            table[label] = _not_negative("class_weights", weight)
-    return table[y]
+def by_class(weights: Any, labels: Sequence[np.ndarray]) -> np.ndarray:
+    """The factor of each class of these labels, 1 where a mapping does not name it.
+
+    >>> by_class({1: 3.0}, [np.array([0, 1]), np.array([2])]).tolist()
+    [1.0, 3.0, 1.0]
+    """
+    for y in labels:
+        if y.dtype.kind not in "iu":
+            problem = "are for labels, and y holds none"
+            raise InputError("class_weights", y.dtype.name, problem, "Give example_weights.")
+    most = max(int(y.max()) for y in labels)
+    if isinstance(weights, Mapping):
+        table = np.ones(most + 1)
+        for label, weight in weights.items():
+            _check_label(label, labels)
+            table[label] = _of_classes(weight, 0)
+        return table
+    table = _of_classes(weights, 1)
+    if len(table) <= most:
+        problem = f"are fewer than the classes, for there is a label {most}"
+        raise InputError("class_weights", len(table), problem, f"Give {most + 1}, or by label.")
+    return table
+
+
+def _check_label(label: Any, labels: Sequence[np.ndarray]) -> None:
+    if not isinstance(label, int | np.integer) or label < 0:
+        raise InputError("class_weights", label, "is no label", "Give labels from 0 on.")
+    if not any((y == label).any() for y in labels):
+        raise InputError("class_weights", label, "is the label of no example", "Leave it out.")
+
+
+def _of_classes(weights: Any, axes: int) -> np.ndarray:
+    """The weight of one class, or with an axis those of all."""
+    listed = isinstance(weights, Iterable) and not isinstance(weights, str | np.ndarray)
+    found = _not_negative("class_weights", list(weights) if listed else weights)
+    if found.ndim != axes:
+        problem = "is not one number for each class"
+        remedy = "Give one for each class, or {label: number}."
+        raise InputError("class_weights", str(weights)[:60], problem, remedy)
+    return found
 
 
 def _not_negative(field: str, value: Any) -> np.ndarray:

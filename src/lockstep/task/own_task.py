@@ -34,6 +34,7 @@ from lockstep.task.own_functions import (
     as_function,
     as_metrics,
     as_weights,
+    by_class,
     try_functions,
 )
 from lockstep.task.task import Task
@@ -212,10 +213,12 @@ def own(
             raise InputError(lacking, None, "is missing", remedy)
         if x_own is not None and y_own is not None:
             splits[name] = _split(f"_{name}", x_own, y_own, loss)
-    classes = None if class_weights is None else _listed(class_weights)
+    classes = None
+    if class_weights is not None:
+        classes = by_class(class_weights, [arrays["y"] for arrays in splits.values()])
     for name, arrays in splits.items():
         factor = example_weights if name == "train" else None
-        factors = as_weights("", arrays["y"], factor, classes)
+        factors = as_weights(arrays["y"], factor, classes)
         if factors is not None:
             arrays["weight"] = factors
     plain = inspect.isfunction(model) or inspect.ismethod(model) or isinstance(model, partial)
@@ -229,10 +232,6 @@ def own(
     measured = as_metrics(metrics)
     lines = own_structure(model, own_loss, measured)
     return Own(splits, OwnNet(model, start), native, loss, lines, own_loss, measured)
-
-
-def _listed(weights: Any) -> Any:
-    return weights if isinstance(weights, Mapping | str) else np.asarray(weights)
 
 
 def _split(suffix: str, x: np.ndarray, y: np.ndarray, loss: str) -> dict[str, np.ndarray]:
