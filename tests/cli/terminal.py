@@ -36,7 +36,9 @@ class Terminal:
         kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
         env = {**kept, "PYTHONPATH": str(SOURCE), "TERM": "xterm-256color", **variables}
         io: dict[str, Any] = {"stdin": slave, "stdout": slave, "stderr": slave}
-        self.process = subprocess.Popen(argv, cwd=folder, env=env, start_new_session=True, **io)
+        self.process = subprocess.Popen(
+            argv, cwd=folder, env=env, start_new_session=True, preexec_fn=_own_terminal, **io
+        )
         os.close(slave)
         self.text = ""
 
@@ -66,6 +68,11 @@ class Terminal:
                 break
             self.text += content.decode("utf-8", "replace").replace("\r\n", "\n")
         return self.text[begin:]
+
+
+def _own_terminal() -> None:
+    """Make stdin the terminal that the process belongs to: fish wants that."""
+    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def in_terminal(

@@ -138,6 +138,20 @@ def test_the_tab_key(shell: str, runs: Path, command: dict[str, str]) -> None:
         terminal.read_until("--model.num_hiddens")
 
 
+@pytest.mark.parametrize("asked", ["zsh", "bash"])
+def test_a_zsh_whose_completion_was_not_started(
+    asked: str, runs: Path, command: dict[str, str]
+) -> None:
+    if shutil.which("zsh") is None:
+        pytest.skip("zsh is not on this machine")
+    variables = {**command, "PS1": "> "}
+    with Terminal(["zsh", "-f", "-i"], folder=runs, variables=variables) as terminal:
+        terminal.type(f"eval \"$(lockstep completion {asked})\"; echo rea''dy\n")
+        assert "compdef" not in terminal.read_until("ready")
+        terminal.type("lockstep show be\t")
+        terminal.read_until("show beta")
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_the_script_is_for_the_command(lockstep: Command, shell: str) -> None:
     done = lockstep("completion", shell)

@@ -22,6 +22,13 @@ from lockstep.errors import MissingError
 SHELLS = ("bash", "zsh", "fish")
 ASKED = "_ARGCOMPLETE"  # the shell sets it when it asks what could be typed
 
+# zsh without a start-up file, as on a new Mac, has not started its completion
+START_ZSH = """\
+if [[ -n "${ZSH_VERSION-}" ]] && ! whence compdef >/dev/null; then
+    autoload -Uz compinit && compinit -i
+fi
+"""
+
 Words = Callable[[], Iterable[str]]
 
 
@@ -39,7 +46,9 @@ def register(subparsers: Any) -> None:
 
 
 def _print_script(args: argparse.Namespace) -> int:
-    print(_argcomplete().shellcode(["lockstep"], shell=args.shell))
+    head, end, rest = _argcomplete().shellcode(["lockstep"], shell=args.shell).partition("\n")
+    start = "" if args.shell == "fish" else START_ZSH
+    print(head + end + start + rest)  # the head, #compdef, must stay the first line
     return 0
 
 
