@@ -190,3 +190,43 @@ def test_an_own_model_is_found_by_its_file(lockstep: Command, folder: Path) -> N
         assert done.code == 0, done.err
         found = [float(value) for value in done.out.split()[1:]]
         np.testing.assert_allclose(found, (x[:3] @ result.weights["w"])[:, 0], rtol=1e-5)
+
+
+def test_an_own_model_that_was_edited_is_refused(
+    lockstep: Command, mistake: Callable[..., str], folder: Path
+) -> None:
+    """Its weights were learned by another model, so what it says would be of neither."""
+    (folder / "nets.py").write_text("def affine(ops, w, x):\n    return x @ w['w']\n")
+    affine = function_at(f"{folder / 'nets.py'}:affine")
+    x = DRAW.normal(size=(20, 2))
+    mine = ls.own(affine, x, x @ np.array([2.0, -1.0]), weights={"w": np.zeros((2, 1))})
+    ls.train(mine.run(epochs=5, batch_size=5), mine, out=folder / "run")
+    np.savez(folder / "new.npz", x=x[:3])
+    (folder / "nets.py").write_text("def affine(ops, w, x):\n    return ops.tanh(x @ w['w'])\n")
+    refused = mistake("predict", "run", "--data.file", "new.npz")
+    assert "return x @ w['w']" in refused
+    assert "return ops.tanh(x @ w['w'])" in refused
+    np.savez(folder / "narrow.npz", x=x[:3, :1])
+    (folder / "nets.py").write_text("def affine(ops, w, x):\n    return x @ w['w']\n")
+    assert "Give an array (N, 2)." in mistake("predict", "run", "--data.file", "narrow.npz")
+
+
+def test_an_own_metric_without_a_file_is_named(mistake: Callable[..., str], folder: Path) -> None:
+    (folder / "nets.py").write_text("def affine(ops, w, x):\n    return x @ w['w']\n")
+    affine = function_at(f"{folder / 'nets.py'}:affine")
+    x = DRAW.normal(size=(20, 2))
+    mine = ls.own(
+        affine, x, x.sum(1), weights={"w": np.zeros((2, 1))},
+        metrics={"bias": lambda ops, outputs, y: ops.sum(outputs - y, axis=1)},
+    )  # fmt: skip
+    ls.train(mine.run(epochs=1, batch_size=5), mine, out=folder / "run")
+    np.savez(folder / "new.npz", x=x[:3])
+    refused = mistake("predict", "run", "--data.file", "new.npz")
+    assert "its bias has no file to be found in. Predict from Python: result.predict(x)." in refused
+
+
+def test_the_fastest_framework_is_no_place_to_predict(
+    mistake: Callable[..., str], run: str, folder: Path
+) -> None:
+    refused = mistake("predict", run, "--data.file", "new.csv", "--framework", "fastest")
+    assert "framework = 'fastest': stands for one that is chosen to train a run" in refused

@@ -61,6 +61,9 @@ def installed() -> list[str]:
 
 def check_known(name: str) -> None:
     """Raise unless there is a framework of that name."""
+    if name == "fastest":
+        problem = "stands for one that is chosen to train a run"
+        raise InputError("framework", name, problem, f"Name one: {', '.join(names())}.")
     if name not in PACKAGES:
         raise unknown("framework", name, [*names(), "fastest"])
 

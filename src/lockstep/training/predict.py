@@ -17,7 +17,7 @@ from lockstep.errors import InputError
 from lockstep.models.fitting import as_numbers
 from lockstep.ops import Arrays
 from lockstep.spec import OwnData, OwnModel, RunSpec
-from lockstep.task import Own, Task, load_encoding, load_own
+from lockstep.task import Own, Task, check_own, load_encoding, load_own
 from lockstep.training.directory import RunDirectory
 from lockstep.training.model_outputs import TrainedModel, outputs
 from lockstep.training.predictions import Predictions
@@ -76,7 +76,8 @@ class Predictor:
         x = as_numbers("x", plain_examples(given) if isinstance(given, Path) else given)
         if shape is not None and x.shape[1:] != shape:
             problem = f"the model takes examples of shape {shape}"
-            raise InputError("x", x.shape, problem, f"Give an array (N, {str(shape)[1:]}.")
+            wanted = ", ".join(map(str, ("N", *shape)))
+            raise InputError("x", x.shape, problem, f"Give an array ({wanted}).")
         return x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype != np.uint8 else x
 
 
@@ -111,8 +112,23 @@ def _of_data_set(spec: RunSpec) -> Encoding | None:
 
 
 def _own(directory: RunDirectory, spec: RunSpec) -> Own | None:
-    if isinstance(spec.model, OwnModel) and not spec.model.reference:
-        problem = "its model has no file to be found in"
-        remedy = "Predict from Python: result.predict(x)."
-        raise InputError("run", str(directory.path), problem, remedy)
-    return load_own(directory.path, spec)
+    """The run's own task, whose model must be the one that learned these weights."""
+    for name, reference in _functions(spec).items():
+        if not reference:
+            problem = f"its {name} has no file to be found in"
+            remedy = "Predict from Python: result.predict(x)."
+            raise InputError("run", str(directory.path), problem, remedy)
+    own = load_own(directory.path, spec)
+    check_own(spec, own, directory.path)
+    return own
+
+
+def _functions(spec: RunSpec) -> dict[str, str]:
+    """Where an own model and its own functions are found, by name; "" where they are not."""
+    found = {}
+    if isinstance(spec.model, OwnModel):
+        found["model"] = spec.model.reference
+    for text in getattr(spec.data, "functions", ()):
+        name, _, reference = text.partition("=")
+        found[name] = reference
+    return found
