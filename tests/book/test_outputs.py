@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from lockstep.book.outputs import Outputs
+from lockstep.book.outputs import LONGEST, Outputs, cut
 
 NOTICE = (
     "WARNING: All log messages before absl::InitializeLog() is called are written to STDERR\n"
@@ -39,3 +39,31 @@ def test_what_looks_like_it_stays_where_it_is_a_cells_own() -> None:
     assert kept(FATAL) == [FATAL]
     assert kept("E0000 is a part number\n") == ["E0000 is a part number\n"]
     assert kept(NOTICE, name="stdout") == [NOTICE]
+
+
+def test_a_long_text_is_cut_and_says_by_how_much() -> None:
+    assert cut("x" * LONGEST) == "x" * LONGEST
+    assert cut("x" * (LONGEST + 2_000)).endswith(
+        "x\n[2,000 more characters were printed and not kept]\n"
+    )
+
+
+def test_a_long_error_is_cut() -> None:
+    outputs = Outputs()
+    long = "x" * 3 * LONGEST
+    content = {"ename": "ValueError", "evalue": long, "traceback": ["in line 1", long]}
+    outputs.add({"msg_type": "error", "content": content})
+    (kept,) = outputs.items
+    assert len(kept["evalue"]) + sum(map(len, kept["traceback"])) < 2 * LONGEST + 200
+    assert outputs.error.startswith("ValueError: xxx")
+    assert len(outputs.error) < 1000  # it is a line in the terminal
+
+
+def test_the_error_of_missing_data_in_one_line_says_what_is_missing() -> None:
+    """Not its last line alone, which follows the places that were tried."""
+    outputs = Outputs()
+    said = "data 'a' could not be had. Places tried:\n  cache: is empty\nFetch it where ... .\n"
+    content = {"ename": "MissingError", "evalue": said, "traceback": []}
+    outputs.add({"msg_type": "error", "content": content})
+    wanted = "MissingError: data 'a' could not be had. Places tried: ... Fetch it where ... ."
+    assert outputs.error == wanted

@@ -14,10 +14,11 @@ from pathlib import Path
 import nbformat
 import pytest
 from tests.book.chapters import as_markdown
+from tests.cli.terminal import Terminal
 
 import lockstep
 from lockstep.book import chapter, notebook_file, running, show, side_by_side
-from lockstep.book.kernel import KernelFailed, Settings, started
+from lockstep.book.kernel import Kernel, KernelFailed, Settings, started
 from lockstep.book.own_runs import OwnRun
 
 SOURCE = str(Path(lockstep.__file__).resolve().parents[1])
@@ -174,9 +175,18 @@ def test_virtual_devices_and_quick_are_announced(tmp_path: Path) -> None:
 def test_a_kernel_that_dies(tmp_path: Path) -> None:
     done = carried_out(tmp_path, "print('before', flush=True)", "import os\nos._exit(9)", "1")
     assert problems(done)[0] == ""
-    assert problems(done)[1].startswith("the kernel died (exit code 9)")
+    assert problems(done)[1] == "the kernel died (exit code 9)"
     assert problems(done)[2] == "not run"
     assert "before" in show.write(done, tmp_path)[1].read_text()
+
+
+def test_the_last_words_of_a_kernel_are_none_of_jupyters_own(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "std::bad_alloc\n[IPKernelApp] WARNING | Kernel is running over TCP without encryption.\n"
+        "W0000 00:00:1795053824.373189   15661 util.cc:131] Please NOTE\n"
+    )
+    assert Kernel(None, None, log).last_words() == "std::bad_alloc"
 
 
 def test_a_data_set_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,6 +211,15 @@ def test_a_gigabyte_that_is_printed_is_not_kept(tmp_path: Path) -> None:
     assert done.is_whole
     assert len(text_of(done, 0)) < 1_000_200
     assert "[999,000,100 more characters" in text_of(done, 0)
+
+
+def test_a_value_of_ten_megabytes_is_cut(tmp_path: Path) -> None:
+    done = carried_out(tmp_path, "'x' * 10_000_000", "display('y' * 3_000_000)", "'short'")
+    assert done.is_whole
+    assert len(text_of(done, 0)) < 1_000_200
+    assert text_of(done, 0).endswith("[9,000,002 more characters were printed and not kept]\n")
+    assert text_of(done, 1).endswith("[2,000,002 more characters were printed and not kept]\n")
+    assert [item.executed.is_cut for item in done.cells] == [True, True, False]
 
 
 def test_a_kernel_that_cannot_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,7 +252,7 @@ def test_a_framework_without_virtual_devices_is_asked_for_none(tab: str, tmp_pat
     assert running.settings_for(chapter.read(path), tab).num_devices == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_kernel_is_left_behind(
     number: signal.Signals, tmp_path: Path, nothing_left: Callable[[], list[str]]
 ) -> None:
@@ -249,13 +268,28 @@ def test_no_kernel_is_left_behind(
     assert len(nothing_left()) == 2  # the command and its kernel
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
-    if number == signal.SIGINT:
+    if number != signal.SIGKILL:
+        assert list(tmp_path.glob("lockstep-kernel-*")) == []  # the kernel's own folder
         assert process.returncode == 130
         assert "failed: interrupted" in out
         assert "1 of 3 cells ran" in out
         assert "Traceback" not in err
         assert (tmp_path / "own-pytorch.html").exists()
         assert (tmp_path / "own-pytorch.ipynb").exists()
+
+
+def test_a_terminal_that_closes(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> None:
+    """What ran is written, though there is nothing left to print to."""
+    path = written(tmp_path, "1 + 1", "import time\ntime.sleep(600)")
+    words = [sys.executable, "-m", "lockstep", "book", "run", str(path), "--out", str(tmp_path)]
+    with Terminal(words, variables={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.read_until("1/2")
+        time.sleep(1)  # the second cell has begun
+        assert len(nothing_left()) == 2  # the command and its kernel
+        terminal.hang_up()
+        assert terminal.process.wait(60) == 130
+    assert "1 of 2 cells ran" in (tmp_path / "own-pytorch.html").read_text()
+    assert (tmp_path / "own-pytorch.ipynb").exists()
 
 
 def said_in(name: str, source: str) -> str:

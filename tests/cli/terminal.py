@@ -50,6 +50,12 @@ class Terminal:
         self.process.wait()
         os.close(self._master)
 
+    def hang_up(self) -> None:
+        """Close the terminal, as its window does; the process goes on."""
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nowhere, self._master)  # the last way to the terminal is gone
+        os.close(nowhere)
+
     def type(self, text: str) -> None:
         os.write(self._master, text.encode())
 

@@ -32,7 +32,14 @@ class Executed:
     @property
     def is_cut(self) -> bool:
         """Whether it printed more than was kept."""
-        return any(output.get("text", "").endswith(f"{CUT}]\n") for output in self.outputs)
+        texts = (output.get("text") or _plain(output) for output in self.outputs)
+        return any(text.endswith(f"{CUT}]\n") for text in texts)
+
+
+def _plain(output: Output) -> str:
+    """The text of a value or a figure; "" if the output is neither."""
+    text: str = output.get("data", {}).get("text/plain", "")
+    return text
 
 
 def execute(kernel: Kernel, source: str, limit: float, tick: Tick) -> Executed:

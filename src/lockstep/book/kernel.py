@@ -12,12 +12,14 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from lockstep.book.outputs import without_log
 from lockstep.errors import LockstepError, MissingError
 from lockstep.frameworks import environments
 from lockstep.processes.interpreters import variables
 
 START_SECONDS = 120.0  # until a kernel answers, on a busy machine
 NAME = "lockstep"
+_JUPYTERS = "[IPKernelApp] WARNING"  # begins a line of the kernel's own log
 
 
 @dataclass(frozen=True)
@@ -57,10 +59,12 @@ class Kernel:
             self.manager.interrupt_kernel()
 
     def last_words(self) -> str:
-        """The last line that the process wrote outside its cells, "" if there is none."""
+        """The last line that the process wrote outside its cells, "" if there is none. Logs of
+        Jupyter and of frameworks are no reason of an end."""
         text = self.log.read_text(errors="replace") if self.log.exists() else ""
-        lines = [line.strip() for line in text.splitlines() if line.strip()]
-        return lines[-1] if lines else ""
+        lines = [line.strip() for line in without_log(text).splitlines()]
+        telling = [line for line in lines if line and not line.startswith(_JUPYTERS)]
+        return telling[-1] if telling else ""
 
 
 class KernelFailed(LockstepError):

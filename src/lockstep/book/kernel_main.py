@@ -11,12 +11,10 @@ import sys
 from typing import Any
 
 from lockstep import d2l
-from lockstep.book.outputs import CUT
+from lockstep.book.outputs import CUT, LONGEST, cut
 from lockstep.d2l import options
 from lockstep.frameworks import registry
 from lockstep.processes import freed_memory
-
-LONGEST = 1_000_000  # characters that a cell may print; what follows is counted and dropped
 
 
 class Tab:
@@ -55,6 +53,19 @@ class Limit:
         self.count = 0
 
 
+class CutValues:
+    """Passes on what a formatter makes of a value, its text cut as what is printed is."""
+
+    def __init__(self, format: Any) -> None:
+        self._format = format
+
+    def __call__(self, value: Any, *args: Any, **options: Any) -> Any:
+        data, metadata = self._format(value, *args, **options)
+        if "text/plain" in data:
+            data["text/plain"] = cut(data["text/plain"])
+        return data, metadata
+
+
 def main() -> None:
     settings = json.loads(sys.argv.pop(1))
     from ipykernel.kernelapp import IPKernelApp
@@ -73,6 +84,8 @@ def main() -> None:
         limit = Limit(stream.write)
         stream.write = limit  # type: ignore[method-assign]
         app.shell.events.register("post_run_cell", limit.end_cell)
+    formatter = app.shell.display_formatter
+    formatter.format = CutValues(formatter.format)
     app.start()
 
 

@@ -6,8 +6,11 @@ import re
 from typing import Any
 
 from lockstep.d2l.cell_progress import MIME
+from lockstep.errors import MissingError
 
 Output = dict[str, Any]
+LONGEST = 1_000_000  # characters that a cell may print; what follows is counted and dropped
+LONGEST_LINE = 500  # of an error in one line
 CUT = "more characters were printed and not kept"  # ends what a cell printed too much of
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 # a line of the log that C++ code of TensorFlow and Paddle keeps, F (the process ends) apart
@@ -44,9 +47,10 @@ class Outputs:
                     self._clear()
             case "error":
                 self.error = last_line(content["evalue"], content["ename"])
-                lines = [_COLOUR.sub("", line) for line in content["traceback"]]
+                lines = _COLOUR.sub("", "\n".join(content["traceback"]))
                 self._append({"output_type": "error", "ename": content["ename"],
-                              "evalue": content["evalue"], "traceback": lines})  # fmt: skip
+                              "evalue": cut(content["evalue"]),
+                              "traceback": cut(lines).split("\n")})  # fmt: skip
 
     def _append(self, output: Output) -> None:
         if self._clear_next:
@@ -106,11 +110,23 @@ def without_log(text: str) -> str:
     return _LOG.sub("", text)
 
 
+def cut(text: str) -> str:
+    """The first LONGEST characters of a text, and how many more there were."""
+    more = len(text) - LONGEST
+    return text if more <= 0 else f"{text[:LONGEST]}\n[{more:,} {CUT}]\n"
+
+
 def last_line(text: str, name: str) -> str:
-    r"""An error in one line, as Python ends a traceback with it.
+    r"""An error in one line, as Python ends a traceback with it. A MissingError begins with what is
+    missing, and ends with what to do.
 
     >>> last_line("a\nb is missing\n", "ValueError"), last_line("", "KeyboardInterrupt")
     ('ValueError: b is missing', 'KeyboardInterrupt')
     """
     lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
-    return f"{name}: {lines[-1]}" if lines else name
+    if not lines:
+        return name
+    said = lines[-1]
+    if name == MissingError.__name__ and len(lines) > 1:
+        said = f"{lines[0]} ... {said}"
+    return f"{name}: {said if len(said) <= LONGEST_LINE else f'{said[:LONGEST_LINE]}...'}"

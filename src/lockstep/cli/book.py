@@ -110,16 +110,17 @@ def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[Ch
     """Run one tab as the options say, with a line for each cell, and write its files."""
     import sys
 
-    from lockstep.book import running, show
+    from lockstep.book import running, show, stopping
     from lockstep.checks import whole
 
     devices = whole("devices", args.devices, most=64)
     settings = running.settings_for(found, tab, quick=args.quick, num_devices=devices)
     timeout = _timeout(args)
     out = Path(args.out)
-    with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
-        done = running.run(found, settings, out, lines, timeout)
-    return done, show.write(done, out)
+    with stopping.as_interrupt():
+        with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
+            done = running.run(found, settings, out, lines, timeout)
+        return done, show.write(done, out)
 
 
 def _check(args: argparse.Namespace) -> int:
