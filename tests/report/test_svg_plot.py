@@ -11,7 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lockstep.report.charts import Chart, Guide, Heat, Panel, Series, series_colours
+from lockstep.report.charts import (
+    INK,
+    Chart,
+    Guide,
+    Heat,
+    Panel,
+    Series,
+    framework_colour,
+    series_colours,
+)
 from lockstep.report.notebook_html import block, charts
 from lockstep.report.svg_plot import (
     BOTTOM,
@@ -72,6 +81,27 @@ def test_the_values_of_each_place_are_under_the_pointer() -> None:
     assert len(said) == 10
     assert said[3] == "step 3: a 0.7500, b 6.000"
     assert not texts(drawn(Panel("", "step", "loss", (one,)), places=0))[-1].startswith("step 9")
+
+
+def test_a_curve_that_is_nearly_black_has_the_colour_of_the_text() -> None:
+    """Dark grey is not seen in a dark notebook, and which theme that has nothing here can know."""
+    dark = Series("oracle", [0, 1], [1.0, 2.0], colour=framework_colour("oracle"))
+    other = Series("torch", [0, 1], [1.0, 3.0], colour=framework_colour("torch"))
+    panel = Panel("", "step", "loss", (dark, other), guides=(Guide(1.5, colour=INK),))
+    shown = charts(Chart("", (panel,)))
+    assert dark.colour not in shown
+    assert INK not in shown
+    assert 'stroke="currentColor" stroke-width="2.5"' in shown  # beside its name
+    assert other.colour in shown
+
+
+def test_a_name_lies_beside_a_line_as_faint_and_broken_as_its_curve() -> None:
+    faint = Series("each step", [0, 1], [1.0, 2.0], colour="#0072b2", alpha=0.3)
+    mean = Series("mean", [0, 1], [1.0, 2.0], colour="#0072b2", dash="dashed")
+    names, _, _ = charts(Chart("", (Panel("", "step", "loss", (faint, mean)),))).partition("role")
+    lines = [tag for tag in re.findall("<path[^>]*>", names) if "M0,4H18" in tag]
+    assert ['stroke-opacity="0.3"' in line for line in lines] == [True, False]
+    assert ["dasharray" in line for line in lines] == [False, True]
 
 
 def test_what_is_not_finite_is_a_gap() -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from lockstep.report import page
 from lockstep.report.charts import Chart, Panel, series_colours
+from lockstep.report.svg_parts import line_looks
 from lockstep.report.svg_plot import PLACES, panel_svg, spark_svg
 
 STYLE = (
@@ -88,13 +89,13 @@ def charts(chart: Chart, *, places: int = PLACES) -> str:
 
 def _names(panel: Panel, colours: dict[str, str]) -> str:
     """The names of a panel's curves, each beside its colour; one alone says nothing new."""
-    labels = dict.fromkeys(series.label for series in panel.series if series.label)
+    curves = {series.label: series for series in panel.series if series.label}  # its last series
     names = "".join(
-        f'<span><svg width="18" height="8"><path d="M0,4H18" stroke="{colours[label]}" '
-        f'stroke-width="2.5"/></svg> {html.escape(label)}</span>'
-        for label in labels
+        f'<span><svg width="18" height="8"><path d="M0,4H18" '
+        f"{line_looks(series, colours[label], 2.5)}/></svg> {html.escape(label)}</span>"
+        for label, series in curves.items()
     )
-    return f'<div class="names">{names}</div>' if len(labels) > 1 else ""
+    return f'<div class="names">{names}</div>' if len(curves) > 1 else ""
 
 
 def bar(share: float, words: str) -> str:

@@ -40,7 +40,9 @@ from lockstep.report.svg_parts import (
     TOP,
     WIDE,
     WIDTH,
+    line_looks,
     path_of,
+    seen,
     spread,
     text_svg,
 )
@@ -48,7 +50,6 @@ from lockstep.report.svg_parts import (
 MOST_POINTS = 300  # of a curve: about one for each pixel
 PLACES = 50  # where values are shown under the pointer
 NUM_TICKS = 6
-DASHES = {"dashed": "6 4", "dotted": "2 3", "dashdot": "7 3 2 3"}
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,7 @@ def _guide(guide: Guide, x: Axis, y: Axis) -> str:
     if not min(axis.begin, axis.end) <= at <= max(axis.begin, axis.end):
         return ""
     path = f"M{x.begin},{at:.1f}H{x.end}" if axis is y else f"M{at:.1f},{y.begin}V{y.end}"
-    line = f'<path d="{path}" stroke="{guide.colour}" stroke-dasharray="4 3"/>'
+    line = f'<path d="{path}" stroke="{seen(guide.colour)}" stroke-dasharray="4 3"/>'
     place = (x.begin + 4, at - 4) if axis is y else (at + 4, y.end + 10)
     return line + (text_svg(*place, guide.label, 'opacity=".8"') if guide.label else "")
 
@@ -245,17 +246,15 @@ def _series(series: Series, colour: str, x: Axis, y: Axis) -> Iterator[str]:
     few = spread(len(xs), MOST_POINTS)
     xs, ys = xs[few], ys[few]
     if series.line and len(xs) > 1:
-        dash = f' stroke-dasharray="{DASHES[series.dash]}"' if series.dash in DASHES else ""
         yield (
-            f'<path d="{path_of(xs, ys, steps=series.steps)}" fill="none" stroke="{colour}" '
-            f'stroke-width="{series.width:g}" stroke-opacity="{series.alpha:g}" '
-            f'stroke-linejoin="round"{dash}/>'
+            f'<path d="{path_of(xs, ys, steps=series.steps)}" fill="none" stroke-linejoin="round" '
+            f"{line_looks(series, colour, series.width)}/>"
         )
     if series.marker or not series.line or len(xs) == 1:
         known = np.isfinite(xs) & np.isfinite(ys)
         dots = zip(xs[known].tolist(), ys[known].tolist(), strict=True)
         yield (  # a line of no length with round ends is a dot, in ten letters
-            f'<path d="{"".join(f"M{a:.1f},{b:.1f}h0" for a, b in dots)}" stroke="{colour}" '
+            f'<path d="{"".join(f"M{a:.1f},{b:.1f}h0" for a, b in dots)}" stroke="{seen(colour)}" '
             f'stroke-width="{5 if series.marker else 3}" stroke-opacity="{series.alpha:g}" '
             f'stroke-linecap="round"/>'
         )
@@ -281,7 +280,7 @@ def _under_pointer(
             at = y.at(series.y[near])
             if math.isfinite(at):
                 said.append(f"{label} {number(float(series.y[near]))}")
-                colour = series.colour or colours[label]
+                colour = seen(series.colour or colours[label])
                 marks.append(f'<circle cx="{middle:.0f}" cy="{at:.0f}" r="3.5" fill="{colour}"/>')
         words = f"{panel.x} {value:,.6g}: {', '.join(said)}"
         right_half = middle > (x.begin + x.end) / 2
