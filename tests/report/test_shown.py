@@ -11,6 +11,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.comparison import Comparison
+from lockstep.report.charts import framework_colour
 from lockstep.report.notebook_progress import Curve
 from lockstep.report.picture import ChartPicture
 from lockstep.training import History
@@ -36,6 +37,24 @@ def test_a_history_without_a_step() -> None:
     assert PICTURE not in History()._repr_html_()
 
 
+def test_epochs(history: History) -> None:
+    """A table of all of them, not what each is made of."""
+    head, _, *rows = repr(history.epochs).splitlines()
+    assert head.split()[:2] == ["epoch", "step"]
+    assert [row.split()[0] for row in rows] == ["1", "2", "3", "4"]
+    shown = history.epochs._repr_html_()
+    assert shown.count("<tr>") == 5
+    assert "90.00 %" in shown
+    assert repr(history.evaluations) == "none"
+    assert "none" in history.evaluations._repr_html_()
+
+
+def test_of_many_epochs_some_are_shown() -> None:
+    found = History(EpochCompleted(i, 10 * i + 10, {"train_loss": 1.0}, 1.0) for i in range(60))
+    assert repr(found.epochs).splitlines()[-1] == "12 of 60; to_pandas() has all"
+    assert "12 of 60; to_pandas() has all" in found.epochs._repr_html_()
+
+
 def test_own_metrics_have_a_picture(history: History) -> None:
     history(EpochCompleted(4, 40, {"test_my_error": 0.5}, 3.0))
     assert "my error of every epoch" in history._repr_html_()
@@ -50,6 +69,13 @@ def test_a_result(capsys: pytest.CaptureFixture[str]) -> None:
     assert shown.count(PICTURE) == 3
     assert "completed" in shown
     assert "<script" not in shown
+
+
+def test_a_run_has_the_same_colour_wherever_it_is_drawn() -> None:
+    result = ls.train(ls.recipes.airfoil_linear(max_steps=30), progress=False)
+    colour = framework_colour("numpy")
+    assert f'stroke="{colour}"' in result._repr_html_()
+    assert result.plot().figure.axes[0].lines[0].get_color() == colour
 
 
 def test_a_comparison(comparison: Comparison) -> None:

@@ -27,6 +27,8 @@ from lockstep.report.schedule_charts import schedule_chart
 from lockstep.report.shown import (
     comparison_html,
     comparison_text,
+    epochs_html,
+    epochs_text,
     history_html,
     history_text,
     result_html,
@@ -54,6 +56,8 @@ __all__ = [
     "compare_follower",
     "comparison_html",
     "comparison_text",
+    "epochs_html",
+    "epochs_text",
     "history_html",
     "history_text",
     "plot_comparison",
@@ -100,7 +104,8 @@ def work_follower(name: str) -> AbstractContextManager[Callable[[float, str], No
 def plot_result(result: Result, path: str | Path | None = None) -> ChartPicture:
     """Loss, metrics and learning rate."""
     spec = result.spec
-    return plotted(run_chart(result.history, f"{spec.name} in {spec.framework}"), path)
+    title = f"{spec.name} in {spec.framework}"
+    return plotted(run_chart(result.history, title, spec.framework), path)
 
 
 def plot_history(history: History, path: str | Path | None = None) -> ChartPicture:

@@ -33,7 +33,7 @@ def run_page(directory: RunDirectory, history: History) -> str:
     model = [] if count is None else [("parameters", f"{count:,}")]
     elsewhere = ("status", "ran as", "note")
     pairs = [pair for pair in run_facts(history, status) if pair[0] not in elsewhere]
-    head, *rows = epoch_rows(history)
+    head, *rows = epoch_rows(history.epochs)
     caption = "Loss of every step, metrics of every epoch, the learning rate, and loss against time"
     said = note([read_run(directory)])
     chart = run_chart(history, framework=spec.framework, said=said, timed=True)

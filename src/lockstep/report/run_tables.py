@@ -23,7 +23,7 @@ from lockstep.report.tables import facts_table, filled, show
 
 if TYPE_CHECKING:
     from lockstep.training.directory import RunDirectory
-    from lockstep.training.history import History
+    from lockstep.training.history import Epochs, History
     from lockstep.training.result import Result
 
 MOST_EPOCHS = 12  # that are shown of a run
@@ -107,7 +107,7 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
         facts.insert(1, ("saved", f"the state after {step:,} steps"))
     if (count := directory.num_parameters) is not None:
         facts.append(("parameters", f"{count:,}"))
-    head, *rows = epoch_rows(history)
+    head, *rows = epoch_rows(history.epochs)
     parts: list[RenderableType] = [
         Text(directory.path.name, "bold"),
         Text(indent(directory.spec.to_toml().strip(), "  "), "dim"),
@@ -117,10 +117,10 @@ def print_run(directory: RunDirectory, history: History, file: TextIO | None = N
     show(parts if history.epochs else parts[:-1], file)
 
 
-def epoch_rows(history: History) -> list[list[str]]:
+def epoch_rows(epochs: Epochs[Any]) -> list[list[str]]:
     """The metrics of epochs, evenly chosen, the last among them: a row each, below the head."""
-    every = max(1, -(-len(history.epochs) // MOST_EPOCHS))
-    chosen = history.epochs[::-1][::every][::-1]
+    every = max(1, -(-len(epochs) // MOST_EPOCHS))
+    chosen = epochs[::-1][::every][::-1]
     names = list(dict.fromkeys(name for event in chosen for name in event.metrics))
     rows = [
         [str(e.epoch + 1), f"{e.step:,}"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import RenderableType
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from lockstep.comparison.rows import Comparison
     from lockstep.spec import RunSpec
     from lockstep.sweeps.trials import Sweep
-    from lockstep.training.history import History
+    from lockstep.training.history import Epochs, History
     from lockstep.training.result import Result
     from lockstep.training.run_list import RunList
 
@@ -79,19 +79,38 @@ def _result_facts(result: Result) -> list[tuple[str, str]]:
 
 def history_text(history: History) -> str:
     """How many steps and epochs, and the metrics of epochs."""
-    head, *rows = epoch_rows(history)
+    head, *rows = epoch_rows(history.epochs)
     tables: list[RenderableType] = [facts_table(history_facts(history))]
     return _text([*tables, filled(head, rows)] if rows else tables)
 
 
 def history_html(history: History) -> str:
     """The same, with its curves."""
-    head, *rows = epoch_rows(history)
+    head, *rows = epoch_rows(history.epochs)
     return parts.block(
         parts.facts(history_facts(history)),
         parts.charts(run_chart(history)) if len(history) else "",
         page.table(head, rows) if rows else "",
     )
+
+
+def epochs_text(epochs: Epochs[Any]) -> str:
+    """The metrics of each."""
+    head, *rows = epoch_rows(epochs)
+    return _text([filled(head, rows), *_left_out(epochs, rows)] if rows else ["none"])
+
+
+def epochs_html(epochs: Epochs[Any]) -> str:
+    """The same as a table."""
+    head, *rows = epoch_rows(epochs)
+    said = map(parts.line, _left_out(epochs, rows) if rows else ["none"])
+    return parts.block(page.table(head, rows) if rows else "", *said)
+
+
+def _left_out(epochs: Epochs[Any], rows: list[list[str]]) -> list[str]:
+    """How many are shown, if not all are."""
+    count = f"{len(rows)} of {len(epochs):,}; to_pandas() has all"
+    return [count] if len(rows) < len(epochs) else []
 
 
 # --- several runs ---------------------------------------------------------------------------------

@@ -74,6 +74,14 @@ class Epochs(list[Measured]):
         """The table as a DataFrame, its rows named by epoch."""
         return columns.to_frame(self.columns(), index="epoch")
 
+    def __repr__(self) -> str:
+        text: str = present("epochs_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present("epochs_html", self)
+        return html
+
 
 class History:
     """A table with one row per step: `history[:, "loss"]`, `history[-1, "lr"]`. The column
