@@ -11,7 +11,7 @@ import pytest
 from lockstep.book import chapter, chapter_page, running
 from lockstep.book.execution import Executed
 from lockstep.book.kernel import Settings
-from lockstep.book.mathematics import formula
+from lockstep.book.mathematics import FORMULA, formula
 
 TEXT = """\
 # Sums & <tags>
@@ -56,12 +56,31 @@ def test_formulas_are_drawn() -> None:
     assert aligned.count("<img") == 2
 
 
+@pytest.mark.parametrize(
+    ("text", "formulas"),
+    [
+        ("$a$ and $b_1$.", ["$a$", "$b_1$"]),
+        ("It costs $5 and $6 here.", []),
+        ("From $a\n+ b$ on, $ c $ too.", ["$a\n+ b$", "$ c $"]),
+        ("A single $ here\n\nand there $ b$.", []),
+        ("$$a\n\nb$$", ["$$a\n\nb$$"]),
+    ],
+)
+def test_what_is_a_formula(text: str, formulas: list[str]) -> None:
+    assert FORMULA.findall(text) == formulas
+
+
 @pytest.mark.parametrize("text", [r"$\nosuch{x}$", "$$$$", "$%$", r"$\frac{1}$", "$<a>$"])
 def test_what_cannot_be_drawn_is_shown_as_it_is(text: str) -> None:
     found = formula(text)
     assert "<a>" not in found
     for coded in re.findall('base64,([^"]*)', found):
         assert b"<svg" in base64.b64decode(coded)
+
+
+def test_a_terminals_colours_are_not_on_the_page() -> None:
+    text = made([{"output_type": "stream", "name": "stdout", "text": "\x1b[1m9/10\x1b[0m ok"}])
+    assert '<pre class="stdout">9/10 ok</pre>' in text
 
 
 def test_images_and_errors() -> None:

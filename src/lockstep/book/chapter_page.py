@@ -6,8 +6,8 @@ import html
 import re
 from typing import Any
 
-from lockstep.book.mathematics import formula
-from lockstep.book.outputs import Output
+from lockstep.book.mathematics import FORMULA, formula
+from lockstep.book.outputs import Output, colourless
 from lockstep.book.pieces import Cell
 from lockstep.book.running import CellRun, ChapterRun
 from lockstep.report import page
@@ -83,7 +83,7 @@ def _prose(text: str) -> str:
         return f"\x00{len(hidden) - 1}\x00"
 
     # mathematics is kept as it is written: nothing in it is emphasis
-    kept = re.sub(r"\$\$.+?\$\$|\$[^$\n]+\$", hide, text.replace("\x00", ""), flags=re.DOTALL)
+    kept = FORMULA.sub(hide, text.replace("\x00", ""))
     kept = re.sub(r"!\[([^\]]*)\]\([^)]*\)", r"*Figure: \1*", kept)  # the image is not here
     made: str = (
         MarkdownIt("commonmark", {"html": False})
@@ -117,7 +117,8 @@ def _code(source: str) -> str:
 
 def _output(output: Output) -> str:
     if output["output_type"] == "stream":
-        return f'<pre class="{html.escape(output["name"])}">{html.escape(output["text"])}</pre>'
+        text = html.escape(colourless(output["text"]))
+        return f'<pre class="{html.escape(output["name"])}">{text}</pre>'
     if output["output_type"] == "error":
         return f'<pre class="stderr">{html.escape(chr(10).join(output["traceback"]))}</pre>'
     data: dict[str, Any] = output["data"]
@@ -129,7 +130,7 @@ def _output(output: Output) -> str:
 
 def _text(data: dict[str, Any]) -> str:
     text = data.get("text/plain", "")
-    return text if isinstance(text, str) else "".join(text)
+    return colourless(text if isinstance(text, str) else "".join(text))
 
 
 def _address(kind: str, content: Any) -> str:

@@ -11,6 +11,9 @@ import html
 import io
 import re
 
+_BODY = r"(?:[^$\n]|\n(?!\s*\n))+?"  # a formula may go on in the next line, over no blank one
+# two dollar signs, or one with blanks inside at both ends or none: "$5 and $6" is no formula
+FORMULA = re.compile(rf"\$\$.+?\$\$|\$(?! ){_BODY}(?<! )\$(?!\d)|\$ {_BODY} \$", re.DOTALL)
 SIZE = 12.0  # of letters, in points: as large as the text around them
 
 # what the book writes and matplotlib calls otherwise, or lacks

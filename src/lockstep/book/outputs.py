@@ -47,7 +47,7 @@ class Outputs:
                     self._clear()
             case "error":
                 self.error = last_line(content["evalue"], content["ename"])
-                lines = _COLOUR.sub("", "\n".join(content["traceback"]))
+                lines = colourless("\n".join(content["traceback"]))
                 self._append({"output_type": "error", "ename": content["ename"],
                               "evalue": cut(content["evalue"]),
                               "traceback": cut(lines).split("\n")})  # fmt: skip
@@ -110,6 +110,15 @@ def without_log(text: str) -> str:
     return _LOG.sub("", text)
 
 
+def colourless(text: str) -> str:
+    r"""Text without a terminal's colours.
+
+    >>> colourless("\x1b[1m10/10\x1b[0m")
+    '10/10'
+    """
+    return _COLOUR.sub("", text)
+
+
 def cut(text: str) -> str:
     """The first LONGEST characters of a text, and how many more there were."""
     more = len(text) - LONGEST
@@ -123,7 +132,7 @@ def last_line(text: str, name: str) -> str:
     >>> last_line("a\nb is missing\n", "ValueError"), last_line("", "KeyboardInterrupt")
     ('ValueError: b is missing', 'KeyboardInterrupt')
     """
-    lines = [line.strip() for line in _COLOUR.sub("", text).splitlines() if line.strip()]
+    lines = [line.strip() for line in colourless(text).splitlines() if line.strip()]
     if not lines:
         return name
     said = lines[-1]
