@@ -111,4 +111,130 @@ def test_what_a_file_is_taken_for(
     assert "--data.header or --data.separator" in mistake(*look, "--data.target", "1")
     assert "is not there" in mistake("data", "look", "nowhere.csv")
     (files / "odd.csv").write_text("a,b\n1,2\n3\n")
-    assert "line 3 has 1 cells" in mistake("data", "look", "odd.csv")
+    assert "line 3 has 1 cell," in mistake("data", "look", "odd.csv")
+
+
+def rows(*lines: str) -> str:
+    """A table of 40 good rows and these others; its rows begin in line 2."""
+    good = [f"{i},{SIZE[i]:.2f},{i * i % 7}" for i in range(40)]
+    return "\n".join(["a,b,price", *lines, *good]) + "\n"
+
+
+TOLD = {
+    "one word": (rows("total,,"), "'a' has 1 word among 40 numbers (line 2: 'total')"),
+    "decimal commas": (
+        rows().replace(",", ";").replace(".", ","),
+        "'b' has numbers with commas (line 2: ",
+    ),
+    "infinite": (rows("1,inf,2"), "'b' has infinite numbers, the first in line 2: it is left out"),
+    "years": (
+        rows().replace("a,b,price", "a,2019,2020"),
+        "'1' has a word in its first line alone: is it a header? --data.header yes",
+    ),
+    "missing": (rows("1,,2", "1,NA,"), "3 missing values in 2 rows, which are dropped"),
+    "empty": (rows().replace("\n", ",\n").replace("price,", "price,e"), "'e' is empty: it is left"),
+}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_to_know_of_a_column_is_told(lockstep: Command, files: Path, name: str) -> None:
+    content, remark = TOLD[name]
+    (files / "told.csv").write_text(content)
+    done = lockstep("data", "look", "told.csv")
+    assert remark in done.out
+    words = shlex.split(lockstep("data", "look", "told.csv", "--json").json["command"])
+    done = lockstep(*words[1:], "--framework", "numpy", "--max-steps", "1", "--quiet")
+    assert done.code == 0, done.err
+
+
+def test_values_of_columns_left_out_are_not_missing(lockstep: Command, files: Path) -> None:
+    (files / "told.csv").write_text(TOLD["empty"][0])
+    assert "missing" not in lockstep("data", "look", "told.csv", "--json").json["command"]
+
+
+@pytest.mark.parametrize(("low", "high"), [(1e9, 1e9 + 1.2e-7), (-1.7e308, 1.7e308), (0.0, 5e-324)])
+def test_numbers_too_near_or_too_far_for_bins(
+    lockstep: Command, files: Path, low: float, high: float
+) -> None:
+    (files / "odd.csv").write_text("a,b\n" + f"{low!r},1\n{high!r},2\n" * 10)
+    done = lockstep("data", "look", "odd.csv", "--page", "odd.html", "--json")
+    assert done.code == 0, done.err
+    column = done.json["columns"][0]
+    assert column["bins"] == [10] + 18 * [0] + [10]
+    assert column["mean"] == pytest.approx(low / 2 + high / 2)
+
+
+NO_COMMAND = {
+    "one column": ("price.csv", "price\n1\n2\n3\n", "Separators are comma, semicolon, tab"),
+    "bars": ("bars.csv", "a|b\n1|2\n3|4\n", "Separators are comma, semicolon, tab"),
+    "one row": ("row.csv", "a,b\n1,2\n", "a model needs a column to learn"),
+    "two rows": ("row.csv", "a,b\n1,2\n2,3\n", "too few rows to train on"),
+    "one letter": ("letter.txt", "a", "too short to train on: 100 symbols at least"),
+}
+
+
+@pytest.mark.parametrize("name", NO_COMMAND)
+def test_it_says_why_there_is_no_command(lockstep: Command, files: Path, name: str) -> None:
+    file, content, remark = NO_COMMAND[name]
+    (files / file).write_text(content)
+    assert remark in lockstep("data", "look", file).out
+    assert lockstep("data", "look", file, "--json").json["command"] == ""
+
+
+def test_the_shortest_text_trains(lockstep: Command, files: Path) -> None:
+    (files / "short.txt").write_text("abcdefghi " * 9 + "abcdefghij")
+    words = shlex.split(lockstep("data", "look", "short.txt", "--json").json["command"])
+    done = lockstep(*words[1:], "--framework", "numpy", "--max-steps", "1", "--quiet")
+    assert done.code == 0, done.err
+
+
+X = DRAW.integers(0, 255, (12, 14, 14)).astype(np.uint8)
+ODD_PICTURES: dict[str, tuple[dict[str, np.ndarray], str]] = {
+    "one class": ({"x": X, "y": np.zeros(12, int)}, "it has one class only (0)"),
+    "half labels": (
+        {"x": X, "y": np.arange(12) / 2},
+        "it has a label that is neither whole nor a word: 0.5 of picture 2",
+    ),
+    "test sizes": (
+        {"x": X, "y": np.arange(12), "x_test": X[:, 1:], "y_test": np.arange(12)},
+        "it has test pictures of (13, 14), the others are (14, 14)",
+    ),
+    "too few": ({"x": X[:3], "y": np.arange(3)}, "they are too few to train on: 6 at least"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_PICTURES)
+def test_pictures_that_cannot_be_trained_on(lockstep: Command, files: Path, name: str) -> None:
+    arrays, remark = ODD_PICTURES[name]
+    np.savez(files / "odd.npz", **arrays)
+    found = lockstep("data", "look", "odd.npz", "--json").json
+    assert remark in " ".join(found["remarks"])
+    assert found["command"] == ""
+
+
+def test_cells_are_shown_on_one_line(lockstep: Command, files: Path) -> None:
+    long = "very " * 20
+    (files / "texts.csv").write_text("n,t\n" + f'1,"two\nlines"\n2,{long}\n' * 9)
+    said = lockstep("data", "look", "texts.csv").out
+    assert "two lines (9)" in said
+    assert "very very very very very ve... (9)" in said
+
+
+def test_what_is_not_listed_is_counted(lockstep: Command, files: Path) -> None:
+    (files / "many.txt").write_text("".join(map(chr, range(0x4E00, 0x4E00 + 75))) * 5)
+    assert "and 15 more, which --json lists" in lockstep("data", "look", "many.txt").out
+
+
+def test_a_large_number_that_is_constant(lockstep: Command, files: Path) -> None:
+    (files / "large.csv").write_text("a,b,c\n" + "".join(f"4e18,{i},{i}\n" for i in range(9)))
+    assert "'a' is constant: it is left out" in lockstep("data", "look", "large.csv").out
+
+
+def test_folders_that_are_not_read_are_told(lockstep: Command, files: Path) -> None:
+    from PIL import Image
+
+    for folder in ("train/cat", "train/dog", "test/cat", "val/cat", ".git/cat"):
+        (files / "marks" / folder).mkdir(parents=True)
+        Image.new("L", (12, 12), 9).save(files / "marks" / folder / "0.png")
+    found = lockstep("data", "look", "marks", "--json").json
+    assert found["remarks"] == ["'val' is not read: only train and test are"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,6 +130,63 @@ def test_a_changed_folder_is_refused_with_both_digests(
     assert mistake("resume", "run", "--max-steps", "4").count("sha256:") == 2
     (files / "texts" / "c.txt").rename(files / "texts" / "a.txt")
     assert lockstep("resume", "run", "--max-steps", "4").code == 0
+
+
+def digest_of_run(lockstep: Command, *words: str) -> str:
+    done = lockstep("train", *words, "--framework", "numpy", "--max-steps", "2", "--out", "seen")
+    assert done.code == 0, done.err
+    shutil.rmtree("seen")
+    return lockstep("data", "look", words[2], "--json").json["digest"]
+
+
+def test_hidden_files_of_a_folder_are_left_out(lockstep: Command, files: Path) -> None:
+    """Systems and editors leave them behind: ._a.txt is not UTF-8, and no folder of a class."""
+    from PIL import Image
+
+    texts, marks = files / "texts", files / "marks"
+    for folder, file in ((texts, "a.TXT"), (marks / "cat", "0.png"), (marks / "dog", "0.png")):
+        folder.mkdir(parents=True)
+        Image.new("L", (12, 12), 9).save(folder / file, "PNG")
+    (texts / "a.TXT").write_text(WORDS * 40)
+    few = ("--batch-size", "2", "--data.held_out", "0", "--evaluate", "train", "--quiet")
+    cases = [
+        ("text-rnn", "--data.file", "texts", *few),
+        ("images-mlp", "--data.file", "marks", *few),
+    ]
+    before = [digest_of_run(lockstep, *words) for words in cases]
+    (texts / "._a.txt").write_bytes(b"\0\5\x16\7")
+    (marks / "cat" / "._0.png").write_bytes(b"\0\5\x16\7")
+    (marks / ".ipynb_checkpoints").mkdir()
+    shutil.copy(marks / "cat" / "0.png", marks / ".ipynb_checkpoints" / "0-checkpoint.png")
+    assert [digest_of_run(lockstep, *words) for words in cases] == before
+    assert lockstep("data", "look", "marks", "--json").json["counts"] == {"cat": 1, "dog": 1}
+
+
+def idx(values: np.ndarray) -> bytes:
+    sizes = b"".join(int(size).to_bytes(4, "big") for size in values.shape)
+    return b"\0\0\x08" + bytes([values.ndim]) + sizes + values.astype(np.uint8).tobytes()
+
+
+def test_pictures_under_other_names(lockstep: Command, files: Path) -> None:
+    """As Keras names MNIST's arrays and shapes labels, as some unpack its files: one result."""
+    x = generator(4, "pictures of a test").integers(0, 255, (20, 13, 13)).astype(np.uint8)
+    y = np.arange(20) % 4
+    np.savez(files / "plain.npz", x=x, y=y)
+    np.savez(files / "floats.npz", x=x, y=y.astype(float))
+    np.savez(files / "keras.npz", x_train=x, y_train=y[:, None])
+    for folder, end in (("dashes", "-idx"), ("dots", ".idx")):
+        (files / folder).mkdir()
+        (files / folder / f"train-images{end}3-ubyte").write_bytes(idx(x))
+        labels = files / folder / f"train-labels{end}1-ubyte.gz"
+        labels.write_bytes(gzip.compress(idx(y)))
+    losses = set()
+    for file in ("plain.npz", "floats.npz", "keras.npz", "dashes", "dots"):
+        options = ("--framework", "numpy", "--max-steps", "3", "--batch-size", "5")
+        done = lockstep("train", "images-softmax", "--data.file", file, *options, "--json")
+        assert done.code == 0, done.err
+        losses.add(done.json["metrics"]["train_loss"])
+        assert lockstep("data", "look", file, "--json").json["kind"] == "images"
+    assert len(losses) == 1
 
 
 def test_a_resumed_run_ends_as_an_undisturbed_one(lockstep: Command, files: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import bz2
 import contextlib
 import gzip
 import io
 import json
+import lzma
 import os
 import pickle
 import threading
@@ -33,6 +35,19 @@ def numbered(line: int, text: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def npy() -> bytes:
+    file = io.BytesIO()
+    np.save(file, np.zeros((3, 2)))
+    return file.getvalue()
+
+
+def zipped(name: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        archive.writestr(name, GOOD)
+    return file.getvalue()
+
+
 TABLES: dict[str, tuple[bytes | str, str]] = {
     "empty": (b"", "is empty"),
     "blank": ("\n\n \n", "has no rows"),
@@ -56,6 +71,25 @@ TABLES: dict[str, tuple[bytes | str, str]] = {
     "decimal commas": ("a;price\n1,5;2,5\n2,5;3,5\n", "line 2, column 'price': '2,5' is no number"),
     "damaged gzip": (gzip.compress(GOOD.encode())[:-20], "is damaged gzip"),
     "damaged Parquet": (b"PAR1" + b"\0" * 40, "is no readable Parquet"),
+    "UTF-32": (GOOD.encode("utf-32"), "is UTF-32 text, not UTF-8"),
+    "Chinese in its own encoding": (GOOD.replace("width", "面积").encode("gb18030"), "GB18030"),
+    "cut within a character": ("a,面".encode()[:-1], "ends within a character of UTF-8, in line 1"),
+    "a header of years": (
+        GOOD.replace("height,price", "2019,2020"),
+        "line 1, column '1': 'width' is no number. If that line is a header, say --data.header yes",
+    ),
+    "an empty column": ("a,b,price\n1,,3\n2,,4\n3,,6\n", "'b' is empty. Leave it out: --data.with"),
+    "an empty target": ("a,price\n1,\n2,\n3,\n", "'price' is empty. Learn another: --data.target"),
+    "thousands": (numbered(4, '1,"2,500",3'), "nothing between thousands: 1234.5"),
+    "bars": (GOOD.replace(",", "|"), "apart by comma, semicolon, tab or space"),
+    "too large": ("a,b\n1,1e200\n2,2e200\n3,3e200\n", "'b' has numbers too large to standardise"),
+    "largest": ("a,b\n1,1e308\n2,-1e308\n3,1e308\n", "'b' has numbers too large to standardise"),
+    "too small": ("a,b\n1,1e-300\n2,0\n3,2e-300\n", "'b' has numbers too small to standardise"),
+    "one array": (npy(), "is one array (npy). Save it with its target"),
+    "Excel": (zipped("xl/workbook.xml"), "is an Excel workbook. Save its sheet as CSV"),
+    "a zip of a table": (zipped("prices.csv"), "is a zip of other files (prices.csv). Unpack it"),
+    "bzip2": (bz2.compress(GOOD.encode()), "is compressed by bzip2"),
+    "xz": (lzma.compress(GOOD.encode()), "is compressed by xz"),
     "damaged zip": (b"PK\x03\x04" + b"x" * 50, "is a damaged npz"),
 }  # fmt: skip
 
@@ -117,6 +151,21 @@ def test_missing_values_are_dropped_or_filled_on_request(
     encoding = json.loads((folder / "run" / "data.json").read_bytes())["encoding"]
     assert encoding["means"] == pytest.approx([values.mean()])
     assert encoding["stds"] == pytest.approx([values.std()])
+
+
+@pytest.mark.parametrize("kind", ["npz", "parquet"])
+def test_two_columns_of_one_name_in_any_format(mistake: Mistake, folder: Path, kind: str) -> None:
+    if kind == "npz":  # x has the columns x1 and x2
+        np.savez(folder / "prices.npz", x=np.eye(4)[:, :2], x1=np.arange(4))
+    else:
+        pa = pytest.importorskip("pyarrow", reason="needs pyarrow")
+        from pyarrow import parquet
+
+        columns = [pa.array(np.arange(4.0))] * 3
+        table = pa.Table.from_arrays(columns, ["x1", "x1", "price"])
+        parquet.write_table(table, folder / "prices.parquet")
+    said = mistake("train", "table-linear", "--data.file", f"prices.{kind}", *QUICK)
+    assert "has two columns 'x1'. Rename one.\n" in said
 
 
 # --- npz ------------------------------------------------------------------------------------------
@@ -204,21 +253,24 @@ def test_a_file_that_grows_while_it_is_read(folder: Path, monkeypatch: pytest.Mo
 
 
 def test_a_file_that_another_thread_writes(folder: Path) -> None:
-    """Reading either sees the whole of a state, or says that it was written to."""
+    """Reading either sees the whole of a state, or says that it was written to.
+
+    A kernel shows a write page by page: these end where pages do, so none is seen in parts.
+    """
     path, stop = folder / "growing.csv", threading.Event()
-    path.write_bytes(b"x" * 1000)
+    path.write_bytes(b"x" * 1024)
 
     def write() -> None:
         with path.open("ab", buffering=0) as file:
             while not stop.is_set():
-                file.write(b"x" * 1000)
+                file.write(b"x" * 1024)
 
     writer = threading.Thread(target=write)
     writer.start()
     try:
         for _ in range(30):
             with contextlib.suppress(InputError):  # it says that it was written to
-                assert len(read_bytes(path)) % 1000 == 0
+                assert len(read_bytes(path)) % 1024 == 0
     finally:
         stop.set()
         writer.join(10)
@@ -306,7 +358,15 @@ IMAGES: dict[str, tuple[dict[str, Any], str]] = {
     "one class": ({"x": np.zeros((4, 5, 5), np.uint8), "y": np.ones(4, int)}, "one class only (1)"),
     "labels not whole": (
         {"x": np.zeros((4, 5, 5), np.uint8), "y": np.arange(4) / 2},
-        "y is float64, but labels are whole numbers or words",
+        "has a label that is neither whole nor a word: 0.5 of picture 2",
+    ),
+    "one-hot labels": (
+        {"x": np.zeros((4, 5, 5), np.uint8), "y": np.eye(4)},
+        "Of one-hot rows give y.argmax(axis=1)",
+    ),
+    "labels missing": (
+        {"x": np.zeros((4, 5, 5), np.uint8), "y": np.array([0, 1, np.nan, np.inf])},
+        "neither whole nor a word: nan of picture 3",
     ),
     "NaN": (
         {"x": np.array([[[1.0, np.nan]], [[1.0, 0.0]]]), "y": np.arange(2)},
@@ -340,4 +400,7 @@ def test_wrong_idx_files(mistake: Mistake, folder: Path) -> None:
     assert "holds 3 values, its header says (4,)" in mistake(*train)
     other.write_bytes(labels)
     path.write_bytes(gzip.compress(images[:-7]))
+    assert "is no whole IDX file" in mistake(*train)
+    huge = b"\0\0\x08\x04" + 4 * (2**16).to_bytes(4, "big")  # 2**64 values: 0 of 64 bits
+    path.write_bytes(huge)
     assert "is no whole IDX file" in mistake(*train)

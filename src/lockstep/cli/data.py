@@ -130,7 +130,13 @@ def _verify(args: argparse.Namespace) -> int:
 def _look(args: argparse.Namespace) -> int:
     from lockstep.cli.asked_run import dotted_fields
     from lockstep.data.look import look
-    from lockstep.report.data_page import check_page, data_facts, data_table, write_data_page
+    from lockstep.report.data_page import (
+        check_page,
+        data_facts,
+        data_rest,
+        data_table,
+        write_data_page,
+    )
     from lockstep.report.tables import columns, show
 
     fields = dotted_fields(args.rest)
@@ -146,7 +152,8 @@ def _look(args: argparse.Namespace) -> int:
     found = look(args.file, header, separator, args.kind)
     page = write_data_page(found, Path(args.page)) if args.page else None
     told = {**found.to_dict(), **({"page": str(page)} if page else {})}
-    parts: list[Any] = [columns(data_facts(found)), "", data_table(found), ""]
+    parts: list[Any] = [columns(data_facts(found)), "", data_table(found)]
+    parts += [rest, ""] if (rest := data_rest(found)) else [""]
     parts += [f"note: {remark}" for remark in found.remarks]
     parts += [f"train on it: {found.command}"] if found.command else []
     parts += [f"page: {page}"] if page else []

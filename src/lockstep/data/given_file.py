@@ -23,11 +23,41 @@ from lockstep.errors import InputError, MissingError
 FIELD = "data.file"
 MOST_BYTES = 4 * 2**30  # decompressed
 GZIP, ZIP, PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
+AS_CSV, UNPACK = "Save its sheet as CSV in UTF-8.", "Unpack it, or compress it with gzip."
+OTHERS = {  # first bytes: what such a file is, and what to do with it
+    b"\x93NUMPY": ("is one array (npy)", "Save it with its target: np.savez(file, x=x, y=y)."),
+    b"PK\x05\x06": ("is a zip with nothing in it", "Write it anew: np.savez."),
+    b"BZh": ("is compressed by bzip2", UNPACK),
+    b"\xfd7zXZ\0": ("is compressed by xz", UNPACK),
+    b"\x28\xb5\x2f\xfd": ("is compressed by zstd", UNPACK),
+    b"\xd0\xcf\x11\xe0": ("is an old Excel workbook", AS_CSV),
+    b"SQLite format 3\0": ("is an SQLite database", "Write the table to a CSV."),
+    b"\x89HDF": ("is HDF5", "Write its arrays with np.savez."),
+    b"\x89PNG": ("is one picture", "Give a folder of pictures by class."),
+    b"\xff\xd8\xff": ("is one picture", "Give a folder of pictures by class."),
+    b"%PDF": ("is a PDF", "Give its text, in UTF-8."),
+}
 
 
 def refuse(path: Path, problem: str, remedy: str) -> InputError:
     """The error for a file that cannot be used."""
     return InputError(FIELD, str(path), problem, remedy)
+
+
+def several(count: int, unit: str) -> str:
+    """A count and what is counted.
+
+    >>> several(1, "cell"), several(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
+def refuse_binary(path: Path, content: bytes) -> None:
+    """Refuse a file that is no text by the name of what it is, where its first bytes say so."""
+    for mark, (problem, remedy) in OTHERS.items():
+        if content.startswith(mark):
+            raise refuse(path, problem, remedy)
 
 
 def given_path(file: str, what: str) -> Path:
@@ -40,6 +70,13 @@ def given_path(file: str, what: str) -> Path:
         hint = f"Its folder has {', '.join(sorted(near)[:8])}." if near else "Check the path."
         raise refuse(path, "is not there", hint)
     return path
+
+
+def visible(folder: Path) -> list[Path]:
+    """The files below a folder, in order of their paths. What begins with a dot is left out:
+    systems and editors leave such files and folders behind, with the endings of real ones."""
+    found = (path for path in folder.rglob("*") if not path.is_dir())
+    return sorted(p for p in found if not any(n[0] == "." for n in p.relative_to(folder).parts))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -109,6 +146,7 @@ def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             members = archive.infolist()
+            _refuse_archive(path, [member.filename for member in members])
             total = sum(member.file_size for member in members)
             if total > MOST_BYTES:
                 problem = f"unpacks to {total:,} bytes, over the limit of {MOST_BYTES:,}"
@@ -121,6 +159,16 @@ def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
         raise refuse(path, f"is a damaged npz ({error})", "Write it anew: np.savez.") from error
     except RuntimeError as error:  # zipfile's word for an encrypted member
         raise refuse(path, f"cannot be unpacked ({error})", "Write it with np.savez.") from error
+
+
+def _refuse_archive(path: Path, names: list[str]) -> None:
+    """Refuse a zip that holds no array at all by the name of what it is."""
+    if not names or any(name.endswith(".npy") for name in names):
+        return
+    if any(name.startswith("xl/") for name in names):
+        raise refuse(path, "is an Excel workbook", AS_CSV)
+    there = ", ".join(names[:3]) + (" ..." if len(names) > 3 else "")
+    raise refuse(path, f"is a zip of other files ({there})", "Unpack it, and give what is in it.")
 
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:

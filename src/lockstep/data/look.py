@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,39 +16,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.checks import one_of
-from lockstep.data.given_file import PARQUET, ZIP, given_path, npz_arrays, read_bytes
-from lockstep.data.own_images import PICTURES, as_images, read_images
-from lockstep.data.own_text import read_text
-from lockstep.data.table_file import (
-    NO_VALUE,
-    ReadTable,
-    counted,
-    is_number,
-    read_table_file,
+from lockstep.data.given_file import (
+    PARQUET,
+    ZIP,
+    given_path,
+    npz_arrays,
+    read_bytes,
+    refuse,
+    visible,
 )
+from lockstep.data.own_images import IDX, as_images, named_classes, read_images
+from lockstep.data.own_pictures import is_picture
+from lockstep.data.own_table_look import Column, look_at
+from lockstep.data.own_text import TEXTS, read_text
+from lockstep.data.table_file import ReadTable, counted, is_number, read_table_file
 from lockstep.data.text_codes import chapter_letters, count_codes
 from lockstep.errors import InputError
 
 KINDS = ("auto", "table", "text", "images")
 TABLES = (".csv", ".tsv", ".dat", ".data", ".parquet")
-MOST_CLASSES = 20  # a column of more different words is free text, of whole numbers a number
-BINS = 20
 SHOWN = 24  # pictures
+LEAST_TEXT = 100  # symbols: the held-out tenth has a window of 8
+LEAST_PICTURES = 6  # a tenth is held out
 SMALLEST = 12  # pixels a side that LeNet's two poolings leave something of
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column: kind is number, class, words (too many to be classes), constant or empty."""
-
-    name: str
-    kind: str
-    missing: int
-    least: float | None = None
-    mean: float | None = None
-    greatest: float | None = None
-    values: tuple[tuple[str, int], ...] = ()  # the most frequent, of classes and words
-    bins: tuple[int, ...] = ()  # a histogram from least to greatest
 
 
 @dataclass(frozen=True)
@@ -100,17 +89,20 @@ def look(file: str, header: str = "auto", separator: str = "auto", kind: str = "
 
 def _kind(path: Path, header: str, separator: str) -> str:
     if path.is_dir():
-        idx = any("-idx3-ubyte" in p.name for p in path.iterdir())
-        seen = idx or any(p.suffix.lower() in PICTURES for p in path.rglob("*"))
-        return "images" if seen else "text"
-    if "-idx3-ubyte" in path.name:
+        if any(IDX.fullmatch(p.name) or is_picture(p) for p in visible(path)):
+            return "images"
+        if any(p.name.lower().endswith(TEXTS) for p in visible(path)):
+            return "text"
+        raise refuse(path, "has neither pictures nor .txt files", "Give a file, or another folder.")
+    if IDX.fullmatch(path.name):
         return "images"
     name = path.name.removesuffix(".gz").lower()
     if name.endswith(TABLES) or separator != "auto" or header != "auto":
         return "table"
     content = read_bytes(path)
     if content.startswith(ZIP):
-        return "images" if npz_arrays(path, content).get("x", np.empty(0)).ndim > 2 else "table"
+        deep = any(array.ndim > 2 for array in npz_arrays(path, content).values())
+        return "images" if deep else "table"
     if content.startswith(PARQUET):
         return "table"
     try:
@@ -125,82 +117,13 @@ def _kind(path: Path, header: str, separator: str) -> str:
 
 
 def _table(table: ReadTable, digest: str, file: str, given: list[str]) -> Look:
-    columns = tuple(_column(table, i) for i in range(len(table.names)))
+    columns, remarks, words = look_at(table)
     facts = {"rows": len(table), "header": table.names != counted(len(table.names))}
-    fitting = [c for c in columns if c.kind in ("number", "class")]
-    remarks = [
-        f"column {c.name!r} is {c.kind}: it is left out" for c in columns if c.kind == "constant"
-    ]
-    remarks += [f"column {c.name!r} is empty" for c in columns if c.kind == "empty"]
-    if not fitting:
-        return Look("table", file, digest, facts, "", columns, remarks=tuple(remarks))
-    target = fitting[-1]
-    without = []
-    for column in columns:
-        if column is target or (column.kind == "number" and not _counts_rows(column, len(table))):
-            continue
-        without.append(_named(column, columns))
-        if column.kind in ("class", "words"):
-            remarks.append(f"column {column.name!r} holds words, which are no features: left out")
-        elif column.kind == "number":
-            remarks.append(f"column {column.name!r} numbers the rows: it is left out")
-    recipe = "table-softmax" if target.kind == "class" else "table-linear"
-    words = ["lockstep", "train", recipe, "--data.file", file, *given]
-    words += ["--data.target", _named(target, columns)]
-    words += ["--data.without", ",".join(without)] if without else []
-    if missing := sum(column.missing for column in columns):
-        remarks.append(f"{missing:,} values are missing: --data.missing mean fills them instead")
-        words += ["--data.missing", "drop"]
-    words += _batch(int(0.8 * len(table)), 10)
-    return Look("table", file, digest, facts, shlex.join(words), columns, remarks=tuple(remarks))
-
-
-def _named(column: Column, columns: Sequence[Column]) -> str:
-    """By name, or by number where the name would be taken for several or for an option."""
-    plain = column.name and "," not in column.name and column.name[0] not in "-["
-    return column.name if plain else str(columns.index(column) + 1)
-
-
-def _counts_rows(column: Column, rows: int) -> bool:
-    span = (column.greatest or 0) - (column.least or 0)
-    return (
-        rows > 2
-        and not column.missing
-        and column.kind == "number"
-        and span == rows - 1
-        and (column.name.lower() in ("id", "index", "no", "nr", "row", "unnamed: 0", "1"))
-    )
-
-
-def _column(table: ReadTable, index: int) -> Column:
-    name, cells = table.names[index], table.columns[index]
-    if table.has_words(index):
-        named = [str(cell).strip() for cell in cells]
-        found = Counter(name for name in named if name.lower() not in NO_VALUE)
-        kind = "class" if len(found) <= max(MOST_CLASSES, len(table) // 50) else "words"
-        missing = len(named) - sum(found.values())
-        return Column(name, "constant" if len(found) == 1 else kind, missing, values=_most(found))
-    values = _numbers(cells)
-    there = values[np.isfinite(values)]
-    if not len(there):
-        return Column(name, "empty", len(values))
-    least, greatest = float(there.min()), float(there.max())
-    missing = int(np.isnan(values).sum())
-    bins = tuple(np.histogram(there, BINS)[0].tolist())
-    kind = "constant" if least == greatest else "number"
-    infinite = int(np.isinf(values).sum())
-    worth = (("infinite", infinite),) if infinite else ()
-    return Column(name, kind, missing, least, float(there.mean()), greatest, worth, bins)
-
-
-def _numbers(cells: Sequence[str] | NDArray[np.float64]) -> NDArray[np.float64]:
-    if isinstance(cells, np.ndarray):
-        return cells
-    return np.array([float(cell) if is_number(cell) else np.nan for cell in cells])
-
-
-def _most(found: Counter[str]) -> tuple[tuple[str, int], ...]:
-    return tuple(sorted(found.items(), key=lambda item: (-item[1], item[0]))[:MOST_CLASSES])
+    command = ""
+    if words:
+        options = ["--data.file", file, *given, *words[1:], *_batch(int(0.8 * len(table)), 10)]
+        command = shlex.join(["lockstep", "train", words[0], *options])
+    return Look("table", file, digest, facts, command, columns, remarks=tuple(remarks))
 
 
 def _batch(there: int, usual: int) -> list[str]:
@@ -228,10 +151,13 @@ def _text(path: Path, file: str) -> Look:
     words = ["lockstep", "train", "text-gru", "--data.file", file]
     trained = letters
     if letters < 0.7 * len(text):
-        remarks.append("most of it, or much, is no letter a to z: all its symbols are learned")
+        remarks.append("much of it is no letter a to z: all its symbols are learned")
         words += ["--data.symbols", "all"]
         trained = len(text)
-    if trained < 3000:  # 32 windows of 35 need a thousand, and there is a held-out part
+    if trained < LEAST_TEXT:
+        remarks.append(f"it is too short to train on: {LEAST_TEXT} symbols at least")
+        words = []
+    elif trained < 3000:  # 32 windows of 35 need a thousand, and there is a held-out part
         remarks.append("it is short: smaller windows and batches")
         words += ["--data.window", "8", "--batch-size", "4"]
     return Look(
@@ -243,7 +169,7 @@ def _text(path: Path, file: str) -> Look:
 
 
 def _images(path: Path, file: str) -> Look:
-    pairs, digest, _ = read_images(path)
+    pairs, digest, named = read_images(path)
     images = {split: as_images(path, x) for split, (x, _) in pairs.items()}
     x, y = images["train"], pairs["train"][1]
     colour, (height, width) = x.ndim == 4, x.shape[-2:]
@@ -257,20 +183,39 @@ def _images(path: Path, file: str) -> Look:
     found = Counter(str(label) for _, labels in pairs.values() for label in labels.tolist())
     counts = tuple(sorted(found.items(), key=lambda item: _order(item[0])))
     facts["classes"] = len(counts)
-    recipe, remarks = "images-lenet", []
-    if min(height, width) < SMALLEST:
-        recipe = "images-mlp"
-        remarks.append(f"LeNet needs {SMALLEST} pixels a side")
-    words = ["lockstep", "train", recipe, "--data.file", file]
-    if "test" not in images:
-        words += ["--data.held_out", "0.1", "--evaluate", "test"]
-        remarks.append("there is no test part: a tenth is held out")
-    words += _batch(int(len(x) * (1 if "test" in images else 0.9)), 256)
+    words, remarks = _training_on(file, images, "test" in images)
+    if alone := {label for label, _ in counts} - set(map(str, y.tolist())):
+        remarks.append(f"classes of the test part alone: {', '.join(sorted(alone, key=_order))}")
+    if path.is_dir() and (path / "train").is_dir():
+        others = {file.relative_to(path).parts[0] for file in visible(path)} - {"train", "test"}
+        remarks += [f"{name!r} is not read: only train and test are" for name in sorted(others)]
+    try:
+        named_classes(path, images, pairs, named)
+    except InputError as error:
+        remarks.append(f"it cannot be trained on: it {error.problem}. {error.remedy}")
+        words = []
     few = np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int)
     return Look(
         "images", file, digest, facts, shlex.join(words), counts=counts, remarks=tuple(remarks),
         pictures=x[few], labels=tuple(str(label) for label in y[few].tolist()),
     )  # fmt: skip
+
+
+def _training_on(
+    file: str, images: dict[str, NDArray[np.generic]], has_test: bool
+) -> tuple[list[str], list[str]]:
+    """The words of a command that trains on pictures, none where they are too few, and remarks."""
+    x, recipe, remarks = images["train"], "images-lenet", []
+    if min(x.shape[-2:]) < SMALLEST:
+        recipe = "images-mlp"
+        remarks.append(f"LeNet needs {SMALLEST} pixels a side")
+    words = ["lockstep", "train", recipe, "--data.file", file]
+    if not has_test and len(x) < LEAST_PICTURES:
+        return [], [*remarks, f"they are too few to train on: {LEAST_PICTURES} at least"]
+    if not has_test:
+        words += ["--data.held_out", "0.1", "--evaluate", "test"]
+        remarks.append("there is no test part: a tenth is held out")
+    return [*words, *_batch(int(len(x) * (1 if has_test else 0.9)), 256)], remarks
 
 
 def _order(label: str) -> tuple[bool, float, str]:

@@ -42,7 +42,7 @@ def _from_file(part: Table, encoding: Encoding, path: Path) -> NDArray[np.float6
         columns = list(range(width))
     else:
         columns = [_column(table, name) for name in encoding.columns]
-    remedy = "The model takes a number there."
+    remedy = "Correct it: the model takes a number there."
     x = np.stack([table.numbers(column, remedy) for column in columns], axis=1)
     if encoding.fills:
         x = np.where(np.isnan(x), np.array(encoding.fills), x)
@@ -109,6 +109,9 @@ def plain_examples(path: Path) -> NDArray[Any]:
         return arrays["x"]
     table, _ = read_table_file(str(path), "auto", "auto")
     columns = range(len(table.names))
-    x = np.stack([table.numbers(column, "Leave the column out.") for column in columns], axis=1)
+    x = np.stack(
+        [table.numbers(column, "Correct it, or leave the column out.") for column in columns],
+        axis=1,
+    )
     table.refuse_missing(x, columns, "Fill it in.")
     return x

@@ -5,7 +5,7 @@ Grey pictures are (N, H, W), colour ones (N, 3, H, W). Bytes stay bytes until a 
 
 from __future__ import annotations
 
-import io
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -24,20 +24,22 @@ from lockstep.data.given_file import (
     digest_of_all,
     given_path,
     npz_arrays,
-    optional,
     origin_of,
     read_bytes,
     refuse,
+    refuse_binary,
+    visible,
 )
 from lockstep.data.held_back import kept_rows
+from lockstep.data.own_pictures import is_picture, pictures
 from lockstep.data.own_table import first
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
 from lockstep.spec import ImageFiles
 
-PICTURES = (".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".pgm", ".ppm")
-MOST_PIXELS = 2**24  # of one picture
 BYTES = (255.0,)  # what bytes are divided by
+IDX = re.compile(r"(.*)-images([-.])idx3-ubyte(\.gz)?")  # some unpack MNIST with a dot there
+KERAS = {"x_train": "x", "y_train": "y"}  # as the mnist.npz of Keras names them
 Pairs = dict[str, tuple[NDArray[np.generic], NDArray[np.generic]]]
 
 
@@ -45,7 +47,7 @@ def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
     path = given_path(part.file, "an npz, IDX files, or a folder of pictures by class")
     pairs, digest, named = read_images(path)
     images = {split: as_images(path, x) for split, (x, _) in pairs.items()}
-    classes = named or _classes(path, [y for _, y in pairs.values()])
+    classes = named_classes(path, images, pairs, named)
     number = {name: i for i, name in enumerate(classes)}
     found = {
         split: np.array([number[str(label)] for label in y.tolist()], np.int32)
@@ -65,24 +67,33 @@ def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
     splits = {"train": {"x": x[:used], "y": y[:used]}}
     if test is not None:
         splits["test"] = {"x": test[0], "y": test[1]}
-        if test[0].shape[1:] != x.shape[1:]:
-            problem = f"its test pictures are {test[0].shape[1:]}, the others {x.shape[1:]}"
-            raise refuse(path, problem, "Give pictures of one size.")
     stds = BYTES if x.dtype == np.uint8 else ()
     encoding = Encoding(x.shape[1:], len(classes), "cross_entropy", stds=stds, classes=classes)
     batch = image_batch if stds else example_batch
     return Loaded(splits, origin_of(path, digest), encoding=encoding, batch=batch)
 
 
+def named_classes(
+    path: Path, images: dict[str, NDArray[np.generic]], pairs: Pairs, named: tuple[str, ...]
+) -> tuple[str, ...]:
+    """The classes of pictures that can be trained on; others are refused."""
+    sizes = {split: x.shape[1:] for split, x in images.items()}
+    if sizes.get("test", sizes["train"]) != sizes["train"]:
+        problem = f"has test pictures of {sizes['test']}, the others are {sizes['train']}"
+        raise refuse(path, problem, "Give pictures of one size.")
+    return named or _classes(path, [y for _, y in pairs.values()])
+
+
 def read_images(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
     """Pictures and labels by split, the digest, and names of classes where the files have them."""
     if path.is_dir():
-        idx = sorted(p for p in path.iterdir() if "-images-idx3-ubyte" in p.name)
+        idx = sorted(p for p in path.iterdir() if IDX.fullmatch(p.name))
         return _from_idx(path, idx) if idx else _from_folder(path)
-    if "-images-idx3-ubyte" in path.name:
+    if IDX.fullmatch(path.name):
         return _from_idx(path, [path])
     content = read_bytes(path)
     if not content.startswith(ZIP):
+        refuse_binary(path, content)
         remedy = "Give an npz with x and y, IDX files, or a folder of pictures by class."
         raise refuse(path, "is no npz", remedy)
     arrays = _npz(path, content, ("x", "y"))
@@ -94,6 +105,8 @@ def read_images(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
 
 def _npz(path: Path, content: bytes, names: tuple[str, ...]) -> dict[str, np.ndarray]:
     arrays = npz_arrays(path, content)
+    if "x" not in arrays:
+        arrays = {KERAS.get(name, name): array for name, array in arrays.items()}
     for name in names:
         if name not in arrays:
             there = ", ".join(arrays) or "nothing"
@@ -102,21 +115,35 @@ def _npz(path: Path, content: bytes, names: tuple[str, ...]) -> dict[str, np.nda
 
 
 def _idx(path: Path, content: bytes) -> NDArray[np.uint8]:
+    refuse_binary(path, content)
     try:
         return parse_idx(decompressed(path, content)).copy()
     except InputError as error:
         if error.field != "idx file":
             raise
         raise refuse(path, f"is no whole IDX file: {error.problem}", error.remedy) from error
+    except ValueError as error:  # NumPy's word for sizes beyond what an array can have
+        raise refuse(path, f"is no whole IDX file ({error})", "Fetch the file anew.") from error
 
 
 def _pair(
     path: Path, arrays: dict[str, np.ndarray], x: str, y: str
 ) -> tuple[np.ndarray, np.ndarray]:
+    if arrays[y].ndim == 2 and arrays[y].shape[1] == 1:
+        arrays[y] = arrays[y][:, 0]
     if arrays[y].shape != (len(arrays[x]) if arrays[x].ndim else 0,):
         problem = f"{y} {arrays[y].shape} has not one label for each picture of {x}"
-        raise refuse(path, f"{problem} {arrays[x].shape}", "Give as many of each.")
-    return arrays[x], arrays[y]
+        one_hot = arrays[y].ndim == 2 and len(arrays[y]) == len(arrays[x])
+        remedy = "Of one-hot rows give y.argmax(axis=1)." if one_hot else "Give as many of each."
+        raise refuse(path, f"{problem} {arrays[x].shape}", remedy)
+    values = arrays[y]
+    if (
+        values.dtype.kind == "f"
+        and (values == np.floor(values)).all()
+        and np.isfinite(values).all()
+    ):
+        values = values.astype(np.int64)
+    return arrays[x], values
 
 
 def _from_idx(path: Path, files: list[Path]) -> tuple[Pairs, str, tuple[str, ...]]:
@@ -124,9 +151,7 @@ def _from_idx(path: Path, files: list[Path]) -> tuple[Pairs, str, tuple[str, ...
     pairs: Pairs = {}
     contents: dict[str, bytes] = {}
     for file in files:
-        other = file.with_name(file.name.replace("-images-idx3", "-labels-idx1"))
-        if not other.exists():
-            raise refuse(other, "is not there", f"It has the labels of {file.name}.")
+        other = _labels_of(file)
         contents |= {f.name: read_bytes(f) for f in (file, other)}
         arrays = {name: _idx(f, contents[f.name]) for name, f in (("x", file), ("y", other))}
         split = "test" if len(files) > 1 and file.name.startswith(("t10k", "test")) else "train"
@@ -138,6 +163,16 @@ def _from_idx(path: Path, files: list[Path]) -> tuple[Pairs, str, tuple[str, ...
     return pairs, digest_of_all(contents), ()
 
 
+def _labels_of(images: Path) -> Path:
+    """The file of labels beside one of images, whichever of the two is gzipped."""
+    plain = images.with_name(IDX.sub(r"\1-labels\2idx1-ubyte", images.name))
+    packed = plain.with_name(f"{plain.name}.gz")
+    wanted, other = (packed, plain) if images.suffix == ".gz" else (plain, packed)
+    if not wanted.exists() and not other.exists():
+        raise refuse(wanted, "is not there", f"It has the labels of {images.name}.")
+    return wanted if wanted.exists() else other
+
+
 def _from_folder(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
     """path/CLASS/picture.png, or path/train/CLASS/... and path/test/CLASS/..."""
     parts = [s for s in ("train", "test") if (path / s).is_dir()]
@@ -145,7 +180,7 @@ def _from_folder(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
     contents: dict[str, bytes] = {}
     pairs: Pairs = {}
     for split, root in roots.items():
-        files = sorted(f for f in root.glob("*/*") if f.suffix.lower() in PICTURES)
+        files = [f for f in visible(root) if f.parent.parent == root and is_picture(f)]
         if not files:
             raise refuse(root, "has no pictures in folders by class", "Give CLASS/picture.png.")
         found = {file: read_bytes(file) for file in files}
@@ -155,39 +190,6 @@ def _from_folder(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
     if len(classes) < 2:
         raise refuse(path, f"has one class only ({classes[0]})", "Give a folder for each class.")
     return pairs, digest_of_all(contents), classes
-
-
-def pictures(contents: dict[Path, bytes]) -> NDArray[np.uint8]:
-    """Picture files as bytes (N, H, W), of colour (N, H, W, 3); all are of one size and kind."""
-    found: list[NDArray[np.uint8]] = []
-    for file, content in contents.items():
-        found.append(_picture(file, content))
-        if found[-1].shape != found[0].shape:
-            sizes = f"{_size(found[-1])}, {next(iter(contents)).name} is {_size(found[0])}"
-            raise refuse(file, f"is {sizes}", "Give pictures of one size and kind.")
-    return np.stack(found)
-
-
-def _picture(file: Path, content: bytes) -> NDArray[np.uint8]:
-    try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise optional("Pillow", "images", file) from error
-    try:
-        with Image.open(io.BytesIO(content)) as picture:
-            if picture.width * picture.height > MOST_PIXELS:
-                size = f"{picture.width:,} x {picture.height:,}"
-                raise refuse(file, f"is {size}, over the limit of {MOST_PIXELS:,}", "Shrink it.")
-            if picture.mode.startswith(("I", "F")):
-                problem = f"has more than 8 bits a pixel (mode {picture.mode})"
-                raise refuse(file, problem, "Convert it to 8 bits.")
-            return np.array(picture.convert("L" if picture.mode in ("1", "L") else "RGB"))
-    except UnidentifiedImageError as error:
-        raise refuse(file, "is no picture", "Leave it out.") from error
-    except InputError:
-        raise
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise refuse(file, f"is damaged ({error})", "Leave it out.") from error
 
 
 def new_pictures(part: Any, encoding: Encoding, given: Any) -> NewExamples:
@@ -223,21 +225,17 @@ def new_pictures_in_bytes(part: Any, encoding: Encoding, given: Any) -> NewExamp
 def _unlabelled(path: Path) -> tuple[NDArray[np.generic], tuple[str, ...]]:
     """Pictures and, of a folder, their names."""
     if path.is_dir():
-        found = sorted(f for f in path.rglob("*") if f.suffix.lower() in PICTURES)
+        found = [f for f in visible(path) if is_picture(f)]
         if not found:
             raise refuse(path, "has no pictures", "Give a folder with some.")
         names = tuple(str(f.relative_to(path)) for f in found)
         return pictures({f: read_bytes(f) for f in found}), names
-    if path.suffix.lower() in PICTURES:
+    if is_picture(path):
         return pictures({path: read_bytes(path)}), (path.name,)
     content = decompressed(path, read_bytes(path))
     if content.startswith(ZIP):
         return _npz(path, content, ("x",))["x"], ()
     return _idx(path, content), ()
-
-
-def _size(picture: np.ndarray) -> str:
-    return f"{picture.shape[1]} x {picture.shape[0]} {'grey' if picture.ndim == 2 else 'colour'}"
 
 
 def as_images(path: Path, x: NDArray[np.generic]) -> NDArray[np.generic]:
@@ -266,8 +264,12 @@ def as_images(path: Path, x: NDArray[np.generic]) -> NDArray[np.generic]:
 def _classes(path: Path, labels: list[NDArray[np.generic]]) -> tuple[str, ...]:
     """Words in alphabetical order, whole numbers by size, as text."""
     y = np.concatenate([each.ravel() for each in labels])
+    if y.dtype.kind == "f":
+        row = int((~np.isfinite(y) | (y != np.floor(y))).argmax())
+        problem = f"has a label that is neither whole nor a word: {y[row]:g} of picture {row + 1}"
+        raise refuse(path, problem, "Correct it.")
     if y.dtype.kind not in "iuU":
-        problem = f"y is {y.dtype}, but labels are whole numbers or words"
+        problem = f"has y of {y.dtype}, but labels are whole numbers or words"
         raise refuse(path, problem, "Give y.astype(int).")
     classes = tuple(str(value) for value in np.unique(y).tolist())
     if len(classes) < 2:

@@ -38,7 +38,7 @@ def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:
     if classifies := _classifies(part, table, target):
         classes, y = labels(table, target)
     else:
-        y = table.numbers(target, "For classes use table-softmax or table-mlp.")
+        y = table.numbers(target, "Correct it; for classes use table-softmax or table-mlp.")
     x = np.stack([table.numbers(column) for column in features], axis=1)  # (N, k)
     rows = _complete(part, table, x, np.isnan(y), features, target)
     x, y = x[rows], y[rows]
@@ -87,7 +87,8 @@ def _columns(part: Table, table: ReadTable) -> tuple[int, list[int]]:
     features = [c for c in named or range(len(table.names)) if c not in left_out]
     if not features:
         problem = f"leaves no features beside {table.names[target]!r}"
-        raise refuse(table.path, problem, "Give a table with more columns.")
+        remedy = "Give a table with more columns, apart by comma, semicolon, tab or space."
+        raise refuse(table.path, problem, remedy)
     return target, features
 
 
@@ -128,6 +129,14 @@ def _complete(
     target: int,
 ) -> NDArray[np.bool_]:
     """The rows that can be used; a value that is missing is refused unless the part says more."""
+    if absent.all():
+        name = table.names[target]
+        raise refuse(table.path, f"column {name!r} is empty", "Learn another: --data.target NAME.")
+    empty = np.isnan(x).all(axis=0)
+    if empty.any():
+        name = table.names[features[int(empty.argmax())]]
+        remedy = f"Leave it out: --data.without {name}."
+        raise refuse(table.path, f"column {name!r} is empty", remedy)
     if part.missing == "refuse":
         remedy = "Say --data.missing drop (leave such rows out) or mean (fill them in)."
         table.refuse_missing(x, features, remedy)
@@ -154,7 +163,8 @@ def _figures(
     """Mean and standard deviation (divisor N) of each column; 0 and 1 where none are wanted."""
     if not wanted:
         return np.zeros(values.shape[1]), np.ones(values.shape[1])
-    means, stds = values.mean(axis=0), values.std(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        means, stds = values.mean(axis=0), values.std(axis=0)
     constant = values.min(axis=0) == values.max(axis=0)
     if constant.any():
         at = int(constant.argmax())
@@ -162,6 +172,13 @@ def _figures(
         problem = f"column {name!r} is constant ({values[0, at]:g}) in the training part"
         remedy = f"Leave it out: --data.without {name}; or say --data.standardize none."
         raise refuse(table.path, problem, remedy)
+    # squares of numbers beyond 1e154 are infinite, those of differences below 1e-162 are 0
+    unfit = ~np.isfinite(stds) | (stds == 0)
+    if unfit.any():
+        at = int(unfit.argmax())
+        size = "large" if np.abs(values[:, at]).max() > 1 else "small"
+        problem = f"column {table.names[columns[at]]!r} has numbers too {size} to standardise"
+        raise refuse(table.path, problem, "Give them in another unit.")
     return means, stds
 
 

@@ -25,6 +25,7 @@ from lockstep.data.given_file import (
     origin_of,
     read_bytes,
     refuse,
+    visible,
 )
 from lockstep.data.held_back import num_held, require_window
 from lockstep.data.own_table import first
@@ -42,6 +43,7 @@ from lockstep.errors import InputError
 from lockstep.spec import TextFile
 
 _T = TypeVar("_T")
+TEXTS = (".txt", ".txt.gz")
 # lowered, the first becomes two characters, and the second depends on what follows it
 LOWERED_TOGETHER = ("\u0130", "\u03a3")
 
@@ -53,7 +55,7 @@ def read_text(path: Path) -> tuple[str, Callable[[], str]]:
         content = read_bytes(path)
         digest = _begin(digest_of, content)
         return _newlines(decoded(path, decompressed(path, content))), digest
-    files = sorted(p for p in path.rglob("*.txt*") if p.suffix in (".txt", ".gz"))
+    files = [p for p in visible(path) if p.name.lower().endswith(TEXTS)]
     if not files:
         raise refuse(path, "has no .txt files", "Give a text, or a folder of them.")
     contents = {str(p.relative_to(path)): read_bytes(p) for p in files}

@@ -14,13 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data import given_file
-from lockstep.data.given_file import refuse
+from lockstep.data.given_file import refuse, refuse_binary, several
 from lockstep.errors import unknown
 
 MOST_COLUMNS = 100_000
 NO_VALUE = ("", "na", "n/a", "nan", "null", "none", "?")
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
-WITH_POINT = "Write numbers with a decimal point: 1.5."
+WITH_POINT = "Write numbers with a decimal point, and nothing between thousands: 1234.5."
+MARKS = {  # the longer one first, for it begins as the other does
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 
@@ -61,7 +67,8 @@ class ReadTable:
         try:
             values = np.array(cells, np.float64)
         except ValueError:
-            remedy = remedy or f"Leave the column out: --data.without {self.names[column]}."
+            leave = f"Correct it, or leave the column out: --data.without {self.names[column]}."
+            remedy = remedy or leave
             values = np.array([self._number(row, column, remedy) for row in range(len(self))])
         if (wrong := np.isinf(values)).any():
             row = int(wrong.argmax())
@@ -81,7 +88,9 @@ class ReadTable:
             return float("nan")
         if is_number(cell):
             return float(cell)
-        remedy = WITH_POINT if DECIMAL_COMMA.fullmatch(cell) else f"Correct it. {remedy}"
+        remedy = WITH_POINT if DECIMAL_COMMA.fullmatch(cell) else remedy
+        if row == 0 and self.unit == "line" and self.names == counted(len(self.names)):
+            remedy = f"If that line is a header, say --data.header yes. {remedy}"
         raise self.wrong(row, column, "is no number", remedy)
 
     def refuse_missing(
@@ -132,19 +141,27 @@ def read_table(path: Path, content: bytes, header: str, separator: str) -> ReadT
 
 def decoded(path: Path, content: bytes) -> str:
     """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
-    for mark, name in ((b"\xff\xfe", "UTF-16"), (b"\xfe\xff", "UTF-16")):
+    for mark, name in MARKS.items():
         if content.startswith(mark):
             remedy = f"Convert it: iconv -f {name} -t UTF-8."
             raise refuse(path, f"is {name} text, not UTF-8", remedy)
     at = content.find(b"\0")
     if at >= 0:
+        refuse_binary(path, content)
         raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        refuse_binary(path, content)
         line = content.count(b"\n", 0, error.start) + 1
+        if error.reason == "unexpected end of data":
+            problem = f"ends within a character of UTF-8, in line {line:,}"
+            raise refuse(path, problem, "It is cut off, or in another encoding.") from error
         problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
-        remedy = "If it is Latin-1, convert it: iconv -f LATIN1 -t UTF-8."
+        remedy = (
+            "Convert it from the encoding that it has, LATIN1, GB18030, SHIFT_JIS or another: "
+            "iconv -f LATIN1 -t UTF-8."
+        )
         raise refuse(path, problem, remedy) from error
 
 
@@ -158,7 +175,8 @@ def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
         raise refuse(path, problem, "Give fewer.")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != width:
-            problem = f"line {line} has {len(row):,} cells, line {lines[0]} has {width:,}"
+            cells = several(len(row), "cell")
+            problem = f"line {line} has {cells}, line {lines[0]} has {width:,}"
             raise refuse(path, problem, "Give every row as many; quote cells with separators.")
     named = header == "yes" or (header == "auto" and not any(map(is_number, first)))
     names = tuple(c.strip() or str(i) for i, c in enumerate(first, 1)) if named else counted(width)
@@ -193,7 +211,8 @@ def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[
 
 def _from_npz(path: Path, arrays: dict[str, np.ndarray]) -> ReadTable:
     """Arrays (N,) are columns by name, an array (N, k) is k columns: x1, x2 ... for x."""
-    columns: dict[str, NDArray[np.float64] | list[str]] = {}
+    names: list[str] = []
+    columns: list[NDArray[np.float64] | list[str]] = []
     for name, array in arrays.items():
         if array.ndim not in (1, 2) or array.dtype.kind not in "fiubU":
             problem = f"{name} is {array.dtype} of shape {array.shape}, no column of a table"
@@ -203,14 +222,14 @@ def _from_npz(path: Path, arrays: dict[str, np.ndarray]) -> ReadTable:
             raise refuse(path, problem, "Give fewer.")
         parts = [array] if array.ndim == 1 else list(array.T)
         for i, part in enumerate(parts, 1):
-            key = name if len(parts) == 1 else f"{name}{i}"
+            names.append(name if len(parts) == 1 else f"{name}{i}")
             text = part.dtype.kind == "U"
-            columns[key] = [str(v) for v in part] if text else part.astype(np.float64)
-    sizes = {name: len(column) for name, column in columns.items()}
+            columns.append([str(v) for v in part] if text else part.astype(np.float64))
+    sizes = {name: len(column) for name, column in zip(names, columns, strict=True)}
     if len(set(sizes.values())) != 1:
         raise refuse(path, f"its columns differ in length: {sizes}", "Give as many of each.")
     lines = range(1, 1 + next(iter(sizes.values())))
-    return _checked(ReadTable(path, tuple(columns), list(columns.values()), lines, "row"))
+    return _checked(ReadTable(path, tuple(names), columns, lines, "row"))
 
 
 def _from_parquet(path: Path, content: bytes) -> ReadTable:
@@ -220,7 +239,7 @@ def _from_parquet(path: Path, content: bytes) -> ReadTable:
     except ImportError as error:
         raise given_file.optional("pyarrow", "parquet", path) from error
     try:
-        table = parquet.read_table(pa.BufferReader(content))
+        table = parquet.ParquetFile(pa.BufferReader(content)).read()
     except (pa.ArrowException, OSError) as error:
         problem = f"is no readable Parquet ({str(error).splitlines()[0]})"
         raise refuse(path, problem, "Write it anew.") from error
@@ -245,7 +264,8 @@ def _checked(table: ReadTable) -> ReadTable:
     for name in table.names:
         if name in seen:
             problem = f"has two columns {name!r}"
-            raise refuse(table.path, problem, "Rename one, or say --data.header no.")
+            other = ", or say --data.header no" if table.unit == "line" else ""
+            raise refuse(table.path, problem, f"Rename one{other}.")
         seen.add(name)
     return table
 

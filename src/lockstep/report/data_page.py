@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 MOST_HISTOGRAMS = 12
 MOST_BARS = 30
+MOST_COLUMNS, MOST_COUNTS = 200, 60  # listed
+LONGEST = 30  # characters of a name or of a value
 ACROSS = 4  # histograms, and twice as many pictures
 
 
@@ -44,7 +46,9 @@ def data_page(found: Look) -> str:
         page.section("In short", page.facts(data_facts(found)), *map(_line, found.remarks)),
         page.section("Train on it", page.code(found.command) if found.command else ""),
         page.section("Pictures", _pictures(found)),
-        page.section("Columns" if found.columns else "Counts", _charts(found), _listed(table)),
+        page.section(
+            "Columns" if found.columns else "Counts", _charts(found), _listed(table), _more(found)
+        ),
     )
 
 
@@ -71,15 +75,21 @@ def data_table(found: Look) -> TextTable:
                 f"{n:,}",
                 f"{100 * n / total:.2f}%",
             )
-            for value, n in found.counts[: 2 * MOST_BARS]
+            for value, n in found.counts[:MOST_COUNTS]
         ]
         return TextTable((name, "count", "share"), counts, left=(name,))
     names = ("number", "column", "kind", "missing", "least", "mean", "greatest", "values")
     rows = [
-        (str(i), c.name, c.kind, str(c.missing), *_range(c), _values(c))
-        for i, c in enumerate(found.columns, 1)
+        (str(i), _short(c.name), c.kind, str(c.missing), *_range(c), _values(c))
+        for i, c in enumerate(found.columns[:MOST_COLUMNS], 1)
     ]
     return TextTable(names, rows, left=("column", "kind", "values"))
+
+
+def data_rest(found: Look) -> str:
+    """What the table does not list; empty where it lists all."""
+    rest = len(found.columns or found.counts) - len(data_table(found).rows)
+    return f"and {rest:,} more, which --json lists" if rest > 0 else ""
 
 
 def _range(column: Column) -> tuple[str, str, str]:
@@ -91,8 +101,14 @@ def _range(column: Column) -> tuple[str, str, str]:
 
 
 def _values(column: Column) -> str:
-    shown = [f"{value} ({count})" for value, count in column.values[:6]]
+    shown = [f"{_short(value)} ({count})" for value, count in column.values[:6]]
     return ", ".join(shown) + (", ..." if len(column.values) > 6 else "")
+
+
+def _short(text: str) -> str:
+    """On one line, for cells of a file may have ends of lines and be long."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 3]}..."
 
 
 def _visible(symbol: str) -> str:
@@ -107,8 +123,13 @@ def _listed(table: TextTable) -> str:
     return page.table(table.columns, table.rows)
 
 
+def _more(found: Look) -> str:
+    rest = data_rest(found)
+    return f"<p>{rest}</p>" if rest else ""
+
+
 def _charts(found: Look) -> str:
-    shown = [column for column in found.columns if column.bins][:MOST_HISTOGRAMS]
+    shown = [column for column in found.columns if _can_be_drawn(column)][:MOST_HISTOGRAMS]
     if shown:
         caption = f"How often each value is there, of {len(shown)} columns."
         return page.figure(lambda: _histograms(shown), "columns", caption)
@@ -119,6 +140,14 @@ def _charts(found: Look) -> str:
     )
 
 
+def _can_be_drawn(column: Column) -> bool:
+    """Whether an axis can tell the bins apart: floats have 16 digits, and drawing multiplies."""
+    if column.least is None or column.greatest is None or not column.bins:
+        return False
+    largest = max(abs(column.least), abs(column.greatest))
+    return largest * 1e-12 < column.greatest - column.least and 1e-100 < largest < 1e100
+
+
 def _histograms(columns: list[Column]) -> Figure:
     rows = -(-len(columns) // ACROSS)
     figure = new_figure(9, 1.7 * rows)
@@ -126,7 +155,7 @@ def _histograms(columns: list[Column]) -> Figure:
         axes = figure.add_subplot(rows, ACROSS, i + 1)
         style(axes, column.name[:24], "", "")
         edges = np.linspace(column.least or 0.0, column.greatest or 0.0, len(column.bins) + 1)
-        width = max(edges[1] - edges[0], 1e-300)
+        width = edges[1] - edges[0]
         axes.bar(edges[:-1], column.bins, width, align="edge", color=SERIES[0])
     return figure
 
