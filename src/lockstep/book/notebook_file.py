@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from pathlib import Path
 from typing import Any
 
 from lockstep.book.kernel import display_name, jupyter_name
@@ -48,6 +49,16 @@ def notebook(run: ChapterRun) -> dict[str, Any]:
 
 def to_bytes(run: ChapterRun) -> bytes:
     return json.dumps(notebook(run), indent=1, ensure_ascii=False).encode()
+
+
+def is_executed(path: Path) -> bool:
+    """Whether a file is such a notebook, and no chapter that somebody wrote."""
+    if path.suffix != ".ipynb":
+        return False
+    try:
+        return "lockstep" in json.loads(path.read_bytes())["metadata"]
+    except (OSError, ValueError, KeyError, TypeError):  # reading it as a chapter says what it is
+        return False
 
 
 def _identity(place: int, tab: str) -> str:

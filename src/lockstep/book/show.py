@@ -69,9 +69,10 @@ def cell_line(run: CellRun, total: int) -> str:
     )
 
 
-def write(run: ChapterRun, folder: Path) -> tuple[Path, Path]:
-    """The executed notebook and the page."""
-    name = f"{run.chapter.path.stem}-{run.tab}{'-quick' if run.settings.quick else ''}"
+def write(run: ChapterRun, folder: Path, name: str = "") -> tuple[Path, Path]:
+    """The executed notebook and the page, called as the chapter's file or as `name` says."""
+    chapter = name or run.chapter.path.stem
+    name = f"{chapter}-{run.tab}{'-quick' if run.settings.quick else ''}"
     notebook = write_whole(folder / f"{name}.ipynb", notebook_file.to_bytes(run))
     page = write_whole(folder / f"{name}.html", chapter_page(run).encode())
     return notebook, page

@@ -106,7 +106,9 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if done.is_whole else 1
 
 
-def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[ChapterRun, Files]:
+def _carried_out(
+    args: argparse.Namespace, found: Chapter, tab: str, name: str = ""
+) -> tuple[ChapterRun, Files]:
     """Run one tab as the options say, with a line for each cell, and write its files."""
     import sys
 
@@ -120,7 +122,7 @@ def _carried_out(args: argparse.Namespace, found: Chapter, tab: str) -> tuple[Ch
     with stopping.as_interrupt():
         with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
             done = running.run(found, settings, out, lines, timeout)
-        return done, show.write(done, out)
+        return done, show.write(done, out, name)
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -179,10 +181,10 @@ def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
 
     from lockstep.book import matrix, show
 
-    def run(found: Chapter, tab: str) -> ChapterRun:
+    def run(name: str, found: Chapter, tab: str) -> ChapterRun:
         file = sys.stderr if args.json else sys.stdout
-        print(f"== {found.path.stem}, {tab}", file=file, flush=True)
-        done, files = _carried_out(args, found, tab)
+        print(f"== {name}, {tab}", file=file, flush=True)
+        done, files = _carried_out(args, found, tab, name)
         if not args.json:
             show.print_summary(done, files)
         return done
