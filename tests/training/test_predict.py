@@ -224,3 +224,13 @@ def test_examples_that_do_not_fit_are_refused(files: Path) -> None:
     ):
         with pytest.raises(InputError, match=problem):
             marks.predict(wrong)
+
+
+def test_a_text_without_a_known_symbol_is_named(files: Path) -> None:
+    text = ls.train(spec_of(files, "text", max_steps=1))
+    known = r"has none of the \d+ symbols that the model knows"
+    (files / "other.txt").write_text("\u4f60\u597d\u4f60\u597d")
+    with pytest.raises(InputError, match=rf"data.file = .*other.txt': {known}"):
+        text.predict(files / "other.txt")
+    with pytest.raises(InputError, match=f"x = '123': {known}"):
+        text.predict("123")

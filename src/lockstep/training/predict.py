@@ -41,10 +41,10 @@ class Predictor:
     def __call__(self, given: Any, framework: str = "") -> Predictions:
         """What the model says of examples: of a file where a Path is given, else of arrays."""
         found = self._examples(given)
-        if not len(found.x):
-            raise InputError("x", found.x.shape, "has no examples", "Give one at least.")
-        scores = outputs(self.trained, found.x, framework or self.spec.framework)
         encoding = self.trained.encoding
+        if not len(found.x):
+            raise _no_examples(given, encoding)
+        scores = outputs(self.trained, found.x, framework or self.spec.framework)
         if encoding is None:
             labelled = getattr(self.spec.data, "loss", "") == "cross_entropy"
             classes = tuple(map(str, range(scores.shape[-1]))) if labelled else ()
@@ -79,6 +79,15 @@ class Predictor:
             wanted = ", ".join(map(str, ("N", *shape)))
             raise InputError("x", x.shape, problem, f"Give an array ({wanted}).")
         return x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype != np.uint8 else x
+
+
+def _no_examples(given: Any, encoding: Encoding | None) -> InputError:
+    file = isinstance(given, Path)
+    field, value = ("data.file", str(given)) if file else ("x", given)
+    if encoding is not None and encoding.symbols:
+        problem = f"has none of the {len(encoding.symbols)} symbols that the model knows"
+        return InputError(field, value, problem, "Give a text in the script that it learned from.")
+    return InputError(field, value, "has no examples", "Give one at least.")
 
 
 def of_task(spec: RunSpec, task: Task, weights: Arrays) -> Predictor:
