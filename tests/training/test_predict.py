@@ -214,6 +214,13 @@ def test_examples_that_do_not_fit_are_refused(files: Path) -> None:
         ({"width": NEW[:, 0]}, "has no column 'height'"),
         (np.array([["a", "b"]]), "holds no numbers"),
         (NEW[:0], "has no examples"),
+        ([[1.0, 2.0], [3.0]], "has rows of different lengths"),
+        (
+            {"width": [1.0, 2.0], "height": [3.0]},
+            r"width \(2,\), height \(1,\)': has columns of diff",
+        ),
+        ({"width": [1.0, 2.0], "height": 3.0}, r"height \(\)': has columns of different lengths"),
+        ("new.npz", r"Give the Path of a file: pathlib.Path\('new.npz'\)"),
     ):
         with pytest.raises(InputError, match=problem):
             price.predict(wrong)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -60,6 +61,8 @@ class Predictor:
     def _examples(self, given: Any) -> NewExamples:
         part: Any = self.spec.data
         encoding = self.trained.encoding
+        if not self.trained.is_sequence:
+            given = _rows(given)
         if isinstance(part, OwnData):
             return NewExamples(self._plain(given, self.shape))
         features = data_set.of(part).features
@@ -79,6 +82,26 @@ class Predictor:
             wanted = ", ".join(map(str, ("N", *shape)))
             raise InputError("x", x.shape, problem, f"Give an array ({wanted}).")
         return x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype != np.uint8 else x
+
+
+def _rows(given: Any) -> Any:
+    """Examples as given, of equal length: rows of a list, or columns by name."""
+    if isinstance(given, str):
+        remedy = f"Give the Path of a file: pathlib.Path({given[:40]!r})."
+        raise InputError("x", given, "is a text, and the model takes numbers", remedy)
+    if isinstance(given, list | tuple):
+        try:
+            return np.asarray(given)
+        except ValueError as error:
+            problem = "has rows of different lengths"
+            raise InputError("x", given, problem, "Give rows of equal length.") from error
+    if isinstance(given, Mapping):
+        lengths = {name: np.shape(column)[:1] for name, column in given.items()}
+        if len(set(lengths.values())) > 1:
+            told = ", ".join(f"{name} {length}" for name, length in lengths.items())
+            remedy = "Give an array (N,) for each, with one N."
+            raise InputError("x", told, "has columns of different lengths", remedy)
+    return given
 
 
 def _no_examples(given: Any, encoding: Encoding | None) -> InputError:
