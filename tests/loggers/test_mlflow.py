@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError, MissingError
+from lockstep.loggers.mlflow import RETRIES
 from lockstep.training import Training
 from lockstep.training.events import Event, StepsCompleted
 
@@ -67,6 +71,21 @@ def test_a_store_that_is_none_is_refused_before_the_run(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"mlflow = 'nothing://like/it'"):
         ls.train(RUN, out=tmp_path / "a", listeners=[ls.loggers.MLflow("nothing://like/it")])
     assert not (tmp_path / "a").exists()
+
+
+def test_a_server_that_does_not_answer_is_refused_soon(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """MLflow itself tries for four minutes, in which a person would see nothing."""
+    monkeypatch.delenv(RETRIES, raising=False)
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        uri = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        begin = time.monotonic()
+        with pytest.raises(InputError, match=uri):
+            ls.train(RUN, out=tmp_path / "a", listeners=[ls.loggers.MLflow(uri)])
+    assert time.monotonic() - begin < 30
+    assert RETRIES not in os.environ  # later requests are as patient as MLflow is
 
 
 def test_without_mlflow_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +32,7 @@ FOLDER = "lockstep.folder"  # the tag by which a run that is resumed is found ag
 ENDED: dict[type, str] = {RunCompleted: "FINISHED", RunDiverged: "FAILED", RunInterrupted: "KILLED"}
 LONGEST = 500  # letters of a setting that every server takes
 MOST_METRICS = 1000  # in one request
+RETRIES = "MLFLOW_HTTP_REQUEST_MAX_RETRIES"  # as MLflow reads it, at each request
 
 
 class MLflow:
@@ -56,8 +60,9 @@ class MLflow:
         self._id = ""
         self._newest: dict[str, int] = {}
         try:
-            self._client = client(tracking_uri=self.uri, registry_uri="file:")
-            found = self._client.get_experiment_by_name(self.experiment)
+            with _little_patience():
+                self._client = client(tracking_uri=self.uri, registry_uri="file:")
+                found = self._client.get_experiment_by_name(self.experiment)
             self._experiment = (
                 found.experiment_id if found else self._client.create_experiment(self.experiment)
             )
@@ -128,6 +133,20 @@ class MLflow:
     def _new(self, point: Point) -> list[tuple[str, float]]:
         """The values of a point that are not there yet."""
         return [(n, v) for n, v in point.values.items() if point.step > self._newest.get(n, -1)]
+
+
+@contextmanager
+def _little_patience() -> Iterator[None]:
+    """While inside, a server that does not answer is given up after seconds, unless the environment
+    says otherwise. MLflow tries for four minutes, which is right only once a run goes on."""
+    if RETRIES in os.environ:
+        yield
+        return
+    os.environ[RETRIES] = "2"
+    try:
+        yield
+    finally:
+        os.environ.pop(RETRIES, None)
 
 
 def import_mlflow() -> tuple[Any, type[Exception]]:
