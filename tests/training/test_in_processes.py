@@ -191,6 +191,16 @@ def test_a_model_without_a_file_is_refused(away: MakeEnvironment, tmp_path: Path
     assert not (tmp_path / "run").exists()
 
 
+def test_a_metric_without_a_file_is_refused(away: MakeEnvironment, tmp_path: Path) -> None:
+    bias = {"bias": lambda ops, outputs, y: ops.sum(outputs - y, axis=1)}
+    mine = ls.own(two_layers, X, Y, weights=WEIGHTS, metrics=bias)
+    away("numpy")
+    refused = r"metrics = 'bias': .*cannot be given the function.*top of a \.py file"
+    with pytest.raises(InputError, match=refused):
+        ls.train(mine.run(), mine, out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
 @needs_torch
 def test_a_module_is_refused(away: MakeEnvironment, tmp_path: Path) -> None:
     import torch

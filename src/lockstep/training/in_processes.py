@@ -125,10 +125,7 @@ def carry_out_in_processes(
 
     Unless `keep`, the folder is not part of the result. A new run that is refused before its first
     event leaves nothing, as it does when it is refused in this process."""
-    if own is not None and (own.native is not None or not own.reference):
-        problem = "the run is carried out by another process, which cannot be given the model"
-        remedy = "Define it over Ops with def at the top of a .py file."
-        raise InputError("model", "own", problem, remedy)
+    _check_found(own)
     launch = _with_python(launch, spec)  # before anything is written
     is_new = not holds_run(folder)
     if is_new:
@@ -154,6 +151,21 @@ def carry_out_in_processes(
         raise LockstepError(f"run = {str(folder)!r}: left no checkpoint. See its worker.log.")
     snapshot, history = checkpoints.load(path)[0], directory.history()
     return Result(spec, task, history, snapshot, directory.status, folder if keep else None)
+
+
+def _check_found(own: Own | None) -> None:
+    """Refuse a model, a loss or a metric that is in no file, where the processes would find it."""
+    if own is None:
+        return
+    problem = "the run is carried out by another process, which cannot be given"
+    remedy = "Define it over Ops with def at the top of a .py file."
+    if own.native is not None or not own.reference:
+        raise InputError("model", "own", f"{problem} the model", remedy)
+    for text in own.functions:
+        name, _, reference = text.partition("=")
+        if not reference:
+            field = name if name == "loss" else "metrics"
+            raise InputError(field, name, f"{problem} the function", remedy)
 
 
 def take_part(spec: RunSpec, launch: Launch) -> None:
