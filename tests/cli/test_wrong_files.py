@@ -121,6 +121,9 @@ def test_a_column_that_is_not_there_names_the_nearest(mistake: Mistake, folder: 
     assert "Did you mean 'price'?" in mistake(*train, "--data.target", "prize")
     assert "Did you mean 'height'?" in mistake(*train, "--data.columns", "heigth,width")
     assert "is not known" in mistake(*train, "--data.without", "17")
+    assert "'width': is named twice" in mistake(*train, "--data.columns", "width,height,1")
+    without = ("--data.without", "width,height")
+    assert "or fewer with --data.without" in mistake(*train, *without)
 
 
 def test_labels_that_are_not_whole_and_one_class(mistake: Mistake, folder: Path) -> None:

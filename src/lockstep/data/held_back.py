@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.data.given_file import several
 from lockstep.data.random import generator
 from lockstep.errors import InputError
 from lockstep.ops import Arrays
@@ -67,5 +68,6 @@ def with_validation(splits: Mapping[str, Arrays], part: Any) -> Mapping[str, Arr
 def require_window(field: str, fraction: float, count: int, window: int) -> None:
     """Refuse a part of a text that is too short for one window and its label."""
     if count <= window:
-        problem = f"leaves {count} symbols, fewer than a window"
-        raise InputError(field, fraction, problem, "Give a larger fraction.")
+        problem = f"leaves {several(count, 'symbol')}, fewer than a window of {window} and a label"
+        remedy = "Give a larger fraction, a smaller data.window, or a longer text."
+        raise InputError(field, fraction, problem, remedy)

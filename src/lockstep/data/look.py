@@ -32,6 +32,7 @@ from lockstep.data.own_text import TEXTS, read_text
 from lockstep.data.table_file import ReadTable, counted, is_number, read_table_file
 from lockstep.data.text_codes import chapter_letters, count_codes
 from lockstep.errors import InputError
+from lockstep.spec.data_parts import HEADERS, SEPARATORS
 
 KINDS = ("auto", "table", "text", "images")
 TABLES = (".csv", ".tsv", ".dat", ".data", ".parquet")
@@ -75,6 +76,8 @@ def look(file: str, header: str = "auto", separator: str = "auto", kind: str = "
     """What is in a file or folder, taken for a table, a text or pictures as it seems, or as `kind`
     says."""
     path = given_path(file, "a table, a text, or pictures")
+    one_of("data.header", header, HEADERS)
+    one_of("data.separator", separator, SEPARATORS)
     kind = one_of("as", kind, KINDS)
     kind = _kind(path, header, separator) if kind == "auto" else kind
     if kind == "images":

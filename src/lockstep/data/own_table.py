@@ -81,6 +81,9 @@ def _columns(part: Table, table: ReadTable) -> tuple[int, list[int]]:
     target = table.find("data.target", part.target or "-1")
     left_out = {table.find("data.without", name) for name in part.without} | {target}
     named = [table.find("data.columns", name) for name in part.columns]
+    twice = next((c for i, c in enumerate(named) if c in named[:i]), None)
+    if twice is not None:
+        raise InputError("data.columns", table.names[twice], "is named twice", "Name it once.")
     if target in named:
         name = table.names[target]
         raise InputError("data.columns", name, "is the target", "Leave it out of the features.")
@@ -88,6 +91,8 @@ def _columns(part: Table, table: ReadTable) -> tuple[int, list[int]]:
     if not features:
         problem = f"leaves no features beside {table.names[target]!r}"
         remedy = "Give a table with more columns, apart by comma, semicolon, tab or space."
+        if len(table.names) > 1:
+            remedy = "Name others with --data.columns, or fewer with --data.without."
         raise refuse(table.path, problem, remedy)
     return target, features
 

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unicodedata import east_asian_width
 
 import numpy as np
 
@@ -22,7 +26,7 @@ if TYPE_CHECKING:
 MOST_HISTOGRAMS = 12
 MOST_BARS = 30
 MOST_COLUMNS, MOST_COUNTS = 200, 60  # listed
-LONGEST = 30  # characters of a name or of a value
+LONGEST = 24  # characters of a name or of a value
 ACROSS = 4  # histograms, and twice as many pictures
 
 
@@ -120,7 +124,12 @@ def _line(remark: str) -> str:
 
 
 def _listed(table: TextTable) -> str:
-    return page.table(table.columns, table.rows)
+    left = [name in table.left for name in table.columns]
+    rows = [
+        [(cell, "text") if is_text else cell for cell, is_text in zip(row, left, strict=True)]
+        for row in table.rows
+    ]
+    return page.table(table.columns, rows)
 
 
 def _more(found: Look) -> str:
@@ -132,12 +141,19 @@ def _charts(found: Look) -> str:
     shown = [column for column in found.columns if _can_be_drawn(column)][:MOST_HISTOGRAMS]
     if shown:
         caption = f"How often each value is there, of {len(shown)} columns."
-        return page.figure(lambda: _histograms(shown), "columns", caption)
+        names = [_short(column.name) for column in shown]
+        drawn = page.figure(lambda: _histograms(shown, _stand_ins(names)), "columns", caption)
+        return _named(drawn, names)
     if not found.counts:
         return ""
-    return page.figure(
-        lambda: _bars(found.counts[:MOST_BARS]), "counts", "How often each is there."
+    counts = found.counts[:MOST_BARS]
+    names = [_short(_visible(value))[:16] for value, _ in counts]
+    drawn = page.figure(
+        lambda: _bars([count for _, count in counts], _stand_ins(names)),
+        "counts",
+        "How often each is there.",
     )
+    return _named(drawn, names)
 
 
 def _can_be_drawn(column: Column) -> bool:
@@ -148,28 +164,45 @@ def _can_be_drawn(column: Column) -> bool:
     return largest * 1e-12 < column.greatest - column.least and 1e-100 < largest < 1e100
 
 
-def _histograms(columns: list[Column]) -> Figure:
+def _histograms(columns: list[Column], names: list[str]) -> Figure:
     rows = -(-len(columns) // ACROSS)
     figure = new_figure(9, 1.7 * rows)
     for i, column in enumerate(columns):
         axes = figure.add_subplot(rows, ACROSS, i + 1)
-        style(axes, column.name[:24], "", "")
+        style(axes, names[i], "", "")
         edges = np.linspace(column.least or 0.0, column.greatest or 0.0, len(column.bins) + 1)
         width = edges[1] - edges[0]
         axes.bar(edges[:-1], column.bins, width, align="edge", color=SERIES[0])
     return figure
 
 
-def _bars(counts: tuple[tuple[str, int], ...]) -> Figure:
+def _bars(counts: list[int], names: list[str]) -> Figure:
     figure = new_figure(9, 3)
     axes = figure.add_subplot()
     style(axes, "", "", "count")
-    axes.bar(range(len(counts)), [count for _, count in counts], color=SERIES[0])
-    # the fonts of a figure may lack a script: its code points are always there
-    names = [v if v.isascii() else " ".join(f"U+{ord(c):X}" for c in v[:2]) for v, _ in counts]
-    shown = [_visible(name)[:16] for name in names]
-    axes.set_xticks(range(len(counts)), shown, rotation=60, ha="right")
+    axes.bar(range(len(counts)), counts, color=SERIES[0])
+    axes.set_xticks(range(len(counts)), names, rotation=60, ha="right")
     return figure
+
+
+def _stand_ins(names: Sequence[str]) -> list[str]:
+    """Names as a figure takes them: its fonts may lack a script, and $ would begin a formula. A
+    name that is neither is drawn as one of its width, and put in its place by `_named`."""
+    plain = [name.isascii() and "$" not in name and name[:1] != "@" for name in names]
+    widths = [sum(1 + (east_asian_width(c) in "WF") for c in name) for name in names]
+    return [
+        name if kept else f"@{i}".ljust(width, "@")
+        for i, (name, kept, width) in enumerate(zip(names, plain, widths, strict=True))
+    ]
+
+
+def _named(svg: str, names: Sequence[str]) -> str:
+    """With the names themselves, for a browser has the fonts that a figure lacks.
+
+    >>> _named("<text>@0@</text>", ["价$"])
+    '<text>价$</text>'
+    """
+    return re.sub(r">@(\d+)@*</text>", lambda m: f">{html.escape(names[int(m[1])])}</text>", svg)
 
 
 def _pictures(found: Look) -> str:
