@@ -119,3 +119,11 @@ def test_odd_curves_as_text(y: list[float]) -> None:
 def test_text_leaves_out_what_is_beyond_the_range() -> None:
     panel = Panel("far", "x", "y", (Series("a", [0, 1, 2], [1.0, 900.0, 2.0]),), y_range=(0.0, 4.0))
     assert "900" not in plot_text(panel, 60)
+
+
+def test_thousands_of_steps_are_written_out_in_a_terminal() -> None:
+    line = Series("loss", np.arange(6001), np.linspace(12345.5, 0.5, 6001))
+    text = plot_text(Panel("", "step", "loss", (line,)), 80)
+    assert text.splitlines()[-2].split() == ["0", "1,200", "2,400", "3,600", "4,800", "6,000"]
+    assert "12,346" in text
+    assert "e+" not in text

@@ -152,4 +152,12 @@ def _set_ticks(ruler: Any, values: list[float], log: bool, names: dict[float, st
     places = list(names) or np.linspace(low, high, NUM_TICKS).tolist()
     if not log and not names and high - low >= NUM_TICKS and float(high).is_integer():
         places = sorted({float(round(at)) for at in places})
-    ruler.ticks(places, [names.get(at) or f"{10**at if log else at:.3g}" for at in places])
+    ruler.ticks(places, [names.get(at) or tick_text(10**at if log else at) for at in places])
+
+
+def tick_text(value: float) -> str:
+    """
+    >>> [tick_text(v) for v in (0.12345, 1199.8, 1e-7, 3e9)]
+    ['0.123', '1,200', '1e-07', '3e+09']
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e7 else f"{value:.3g}"
