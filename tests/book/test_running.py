@@ -278,6 +278,27 @@ def test_no_kernel_is_left_behind(
         assert (tmp_path / "own-pytorch.ipynb").exists()
 
 
+def test_ctrl_c_twice(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> None:
+    """A cell that does not end when it is asked to is not waited for; what ran is written."""
+    stubborn = (
+        "import time\nwhile True:\n    try:\n        time.sleep(600)\n"
+        "    except BaseException:\n        print('no')"
+    )
+    path = written(tmp_path, "1 + 1", stubborn)
+    words = [sys.executable, "-m", "lockstep", "book", "run", str(path), "--out", str(tmp_path)]
+    with Terminal(words, variables={"TMPDIR": str(tmp_path)}) as terminal:
+        terminal.read_until("1/2")
+        for _ in range(2):
+            time.sleep(1)
+            terminal.type("\x03")
+        begin = time.monotonic()
+        assert "1 of 2 cells ran" in terminal.read_until()
+        assert terminal.process.wait(60) == 130
+    assert time.monotonic() - begin < 8  # of the ten seconds that it is given
+    assert "no" in (tmp_path / "own-pytorch.ipynb").read_text()
+    assert nothing_left() == []
+
+
 def test_a_terminal_that_closes(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> None:
     """What ran is written, though there is nothing left to print to."""
     path = written(tmp_path, "1 + 1", "import time\ntime.sleep(600)")

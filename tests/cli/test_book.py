@@ -84,3 +84,19 @@ def test_compare(lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatc
     assert done.json["pytorch"]["ok"] is True
     assert done.json["pytorch"]["figures"] == []
     assert [cell["problem"] for cell in done.json["pytorch"]["cells"]] == ["", "", ""]
+
+
+def test_compare_that_is_interrupted_in_its_own_runs(
+    lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chapter has run: its tables are printed all the same."""
+
+    def interrupt(*words: object, **options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lockstep.book.own_runs.carried_out", interrupt)
+    code = "def allreduce(data):\n    pass\nallreduce(())"
+    (folder / "own.md").write_text(as_markdown([(("pytorch",), code)]))
+    done = lockstep("book", "compare", "own.md")
+    assert done.code == 130
+    assert "Seconds of each cell" in done.out

@@ -7,6 +7,7 @@ import queue
 import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from lockstep.book.kernel import Kernel
@@ -61,8 +62,9 @@ def execute(kernel: Kernel, source: str, limit: float, tick: Tick) -> Executed:
         problem = f"not done after {duration(limit)} (--timeout)"
         return ended(problem, is_last=not _stop(kernel, asked, outputs))
     except KeyboardInterrupt:
-        if kernel.is_alive:
-            _stop(kernel, asked, outputs)
+        with suppress(KeyboardInterrupt):  # asked once more: the cell is not waited for
+            if kernel.is_alive:
+                _stop(kernel, asked, outputs)
         return ended("interrupted", is_last=True, interrupted=True)
 
 

@@ -138,7 +138,13 @@ def _compare(args: argparse.Namespace) -> int:
 
     entries = _entries(args, [args.chapter])
     runs = [entry.run for entry in entries if entry.run is not None]
-    own = {} if any(run.interrupted for run in runs) else _own_runs(args, runs)
+    interrupted = any(run.interrupted for run in runs)
+    own: dict[str, Sequence[OwnRun]] = {}
+    try:
+        if not interrupted:
+            _add_own_runs(own, args, runs)
+    except KeyboardInterrupt:  # the chapter has run: its tables are printed
+        interrupted = True
 
     def show() -> None:
         print("\nThe last values of each figure that grew, and the time of its cell")
@@ -147,10 +153,12 @@ def _compare(args: argparse.Namespace) -> int:
         print_table(*side_by_side.time_table(runs))
 
     answer(args, side_by_side.to_dict(runs, own), show)
-    return _code(entries)
+    return 130 if interrupted else _code(entries)
 
 
-def _own_runs(args: argparse.Namespace, runs: list[ChapterRun]) -> dict[str, Sequence[OwnRun]]:
+def _add_own_runs(
+    found: dict[str, Sequence[OwnRun]], args: argparse.Namespace, runs: list[ChapterRun]
+) -> None:
     """Lockstep's own runs on the chapter's subject, by tab; none where it has no experiment."""
     import sys
 
@@ -158,7 +166,6 @@ def _own_runs(args: argparse.Namespace, runs: list[ChapterRun]) -> dict[str, Seq
     from lockstep.errors import LockstepError
     from lockstep.report.progress import work_progress
 
-    found: dict[str, Sequence[OwnRun]] = {}
     for run in runs:
         subject = own_runs.subject_of(run.chapter, run.tab)
         if subject is None:
@@ -172,7 +179,6 @@ def _own_runs(args: argparse.Namespace, runs: list[ChapterRun]) -> dict[str, Seq
                 )  # fmt: skip
             except LockstepError as error:
                 print(f"not run: {subject.experiment} in {framework}: {error}", file=sys.stderr)
-    return found
 
 
 def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
