@@ -131,7 +131,15 @@ TOLD = {
     "infinite": (rows("1,inf,2"), "'b' has infinite numbers, the first in line 2: it is left out"),
     "years": (
         rows().replace("a,b,price", "a,2019,2020"),
-        "'1' has a word in its first line alone: is it a header? --data.header yes",
+        "'1' has no number in its first line alone: is it a header? --data.header yes",
+    ),
+    "numbers of pandas": (
+        rows().replace("a,b,price", ",0,1"),
+        "'1' has no number in its first line alone: is it a header? --data.header yes",
+    ),
+    "as many words as rows": (
+        "a,b,price\n" + "".join(f"no {i},{i},{i * i}\n" for i in range(15)),
+        "'a' holds words, which are no features: it is left out",
     ),
     "missing": (rows("1,,2", "1,NA,"), "3 missing values in 2 rows, which are dropped"),
     "empty": (rows().replace("\n", ",\n").replace("price,", "price,e"), "'e' is empty: it is left"),
@@ -261,3 +269,21 @@ def test_names_in_any_script_are_in_the_charts_of_the_page(lockstep: Command, fi
         assert ">@" not in charts
         for name in shown:
             assert f">{name}</text>" in charts
+
+
+def test_a_header_of_numbers_beside_an_empty_name(lockstep: Command, files: Path) -> None:
+    """As pandas writes a frame without names, with its index."""
+    (files / "frame.csv").write_text(rows().replace("a,b,price", ",0,1"))
+    look = ("data", "look", "frame.csv", "--data.header", "yes")
+    found = lockstep(*look, "--json").json
+    assert [column["name"] for column in found["columns"]] == ["column 1", "0", "1"]
+    assert "'column 1' numbers the rows: it is left out" in lockstep(*look).out
+
+
+def test_words_that_are_all_different_are_no_classes(lockstep: Command, files: Path) -> None:
+    (files / "names.csv").write_text(
+        "a,b,name\n" + "".join(f"{i},{i % 4},n{i}\n" for i in range(15))
+    )
+    words = shlex.split(lockstep("data", "look", "names.csv", "--json").json["command"])
+    assert words[2] == "table-linear"
+    assert words[words.index("--data.target") + 1] == "b"

@@ -80,6 +80,11 @@ TABLES: dict[str, tuple[bytes | str, str]] = {
     ),
     "an empty column": ("a,b,price\n1,,3\n2,,4\n3,,6\n", "'b' is empty. Leave it out: --data.with"),
     "an empty target": ("a,price\n1,\n2,\n3,\n", "'price' is empty. Learn another: --data.target"),
+    "a frame without names": (
+        GOOD.replace("width,height,price", ",0,1"),
+        "line 1, column '1': '' is missing. If that line is a header, say --data.header yes",
+    ),
+    "an open quote": (numbered(5, '1,"2,3'), "line 5: a quote is not closed. Check the quotes"),
     "thousands": (numbered(4, '1,"2,500",3'), "nothing between thousands: 1234.5"),
     "bars": (GOOD.replace(",", "|"), "apart by comma, semicolon, tab or space"),
     "too large": ("a,b\n1,1e200\n2,2e200\n3,3e200\n", "'b' has numbers too large to standardise"),

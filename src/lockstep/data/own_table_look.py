@@ -10,11 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data.given_file import several
-from lockstep.data.table_file import DECIMAL_COMMA, NO_VALUE, ReadTable, counted, is_number
+from lockstep.data.table_file import DECIMAL_COMMA, NO_VALUE, ReadTable, is_number
 
 MOST_CLASSES = 20  # a column of more different words is free text, of whole numbers a number
 BINS = 20
-COUNTERS = ("id", "index", "no", "nr", "row", "unnamed: 0", "1")  # names of numbers of rows
+COUNTERS = (
+    "id",
+    "index",
+    "no",
+    "nr",
+    "row",
+    "unnamed: 0",
+    "1",
+    "column 1",
+)  # names of numbers of rows
 LEAST_ROWS = 3  # a fifth is held out
 
 
@@ -108,7 +117,8 @@ def _column(table: ReadTable, index: int, cells: _Cells) -> Column:
         found = Counter(
             str(cell).strip() for cell, no in zip(column, cells.absent, strict=True) if not no
         )
-        few = len(found) <= max(MOST_CLASSES, len(table) // 50)
+        # of several rows each, or there is nothing to learn of one
+        few = len(found) <= min(max(MOST_CLASSES, len(table) // 50), (len(table) + 1) // 2)
         kind = "class" if few and not _decimal_commas(table, index, cells) else "words"
         return Column(name, "constant" if len(found) == 1 else kind, missing, values=_most(found))
     there = cells.numbers[np.isfinite(cells.numbers)]
@@ -156,6 +166,9 @@ def _decimal_commas(table: ReadTable, index: int, cells: _Cells) -> bool:
 def _remark(table: ReadTable, index: int, column: Column, cells: _Cells, used: bool) -> str:
     """What to know of a column before one trains; empty of one that is as it should be."""
     named = f"column {column.name!r}"
+    odd = cells.words | cells.absent
+    if len(odd) > 1 and odd[0] and not odd[1:].any() and table.header_hint(0):
+        return f"{named} has no number in its first line alone: is it a header? --data.header yes"
     end = "" if used else ": it is left out"
     if column.kind in ("constant", "empty"):
         return f"{named} is {column.kind}{end}"
@@ -167,8 +180,6 @@ def _remark(table: ReadTable, index: int, column: Column, cells: _Cells, used: b
     row, count = int(cells.words.argmax()), int(cells.words.sum())
     first = f"{table.unit} {table.lines[row]}: {str(table.columns[index][row]).strip()[:40]!r}"
     numbers = int(np.isfinite(cells.numbers).sum())
-    if row == 0 and count == 1 and numbers and table.names == counted(len(table.names)):
-        return f"{named} has a word in its first line alone: is it a header? --data.header yes"
     if _decimal_commas(table, index, cells):
         return f"{named} has numbers with commas ({first}), which are not read{end}"
     if numbers > count:

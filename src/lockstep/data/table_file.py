@@ -89,9 +89,12 @@ class ReadTable:
         if is_number(cell):
             return float(cell)
         remedy = WITH_POINT if DECIMAL_COMMA.fullmatch(cell) else remedy
-        if row == 0 and self.unit == "line" and self.names == counted(len(self.names)):
-            remedy = f"If that line is a header, say --data.header yes. {remedy}"
-        raise self.wrong(row, column, "is no number", remedy)
+        raise self.wrong(row, column, "is no number", self.header_hint(row) + remedy)
+
+    def header_hint(self, row: int) -> str:
+        """What to add to the remedy where the first line was not taken for a header."""
+        bare = self.unit == "line" and self.names == counted(len(self.names))
+        return "If that line is a header, say --data.header yes. " if bare and row == 0 else ""
 
     def refuse_missing(
         self, values: NDArray[np.float64], columns: Sequence[int], remedy: str
@@ -100,7 +103,7 @@ class ReadTable:
         lacking = np.isnan(values)
         if lacking.any():
             row, at = (int(i) for i in np.argwhere(lacking)[0])
-            raise self.wrong(row, columns[at], "is missing", remedy)
+            raise self.wrong(row, columns[at], "is missing", self.header_hint(row) + remedy)
 
     def wrong(self, row: int, column: int, problem: str, remedy: str) -> Exception:
         cell = str(self.columns[column][row])[:40]
@@ -179,10 +182,17 @@ def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
             problem = f"line {line} has {cells}, line {lines[0]} has {width:,}"
             raise refuse(path, problem, "Give every row as many; quote cells with separators.")
     named = header == "yes" or (header == "auto" and not any(map(is_number, first)))
-    names = tuple(c.strip() or str(i) for i, c in enumerate(first, 1)) if named else counted(width)
+    names = _header(first) if named else counted(width)
     if named:
         rows, lines = rows[1:], lines[1:]
     return _checked(ReadTable(path, names, list(zip(*rows, strict=True)), lines))
+
+
+def _header(cells: list[str]) -> tuple[str, ...]:
+    """Names of columns; an empty one is its number, but where another column has that name."""
+    names = [cell.strip() for cell in cells]
+    own = [str(i) if str(i) not in names else f"column {i}" for i in range(1, 1 + len(names))]
+    return tuple(name or number for name, number in zip(names, own, strict=True))
 
 
 def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[int]]:
@@ -196,7 +206,7 @@ def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[
         cells = [(row, i) for row, i in cells if row]
         return [row for row, _ in cells], [i for _, i in cells]
     rows, lines = [], []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=SEPARATORS[separator])
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=SEPARATORS[separator], strict=True)
     before = 0
     try:
         for row in reader:
@@ -205,7 +215,9 @@ def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[
                 lines.append(before + 1)
             before = reader.line_num
     except csv.Error as error:
-        raise refuse(path, f"line {before + 1}: {error}", "Check the quotes there.") from error
+        unclosed = str(error) == "unexpected end of data"
+        problem = "a quote is not closed" if unclosed else str(error)
+        raise refuse(path, f"line {before + 1}: {problem}", "Check the quotes there.") from error
     return rows, lines
 
 
