@@ -97,6 +97,14 @@ def test_on_two_devices(framework: str) -> None:
             np.testing.assert_allclose(found.arrays[name], value, rtol=0, atol=limit)
 
 
+def test_what_several_devices_cut_is_said() -> None:
+    """A device cuts its share, and no finer than its rows: 4 of a batch of 7."""
+    spec = MODELS["mlp"].with_fields({"framework": "numpy", "devices": 2, "max_steps": 1})
+    for asked, cuts in ((3, 3), (7, 4)):
+        notes = ls.train(spec.with_fields({"micro_batches": asked})).history.notes
+        assert f"each device's share of a batch cut into {cuts}" in notes
+
+
 @pytest.mark.skipif("torch" not in HERE, reason="tested where torch is")
 @pytest.mark.parametrize("style", ["scratch", "concise"])
 def test_in_two_processes(style: str) -> None:

@@ -170,7 +170,7 @@ class Framework:
         make = self.module_program if own_layers else self.program
         program = make(self.kernels(spec.precision, spec.fused), task, spec)
         if spec.micro_batches > 1:
-            program.notes = (*program.notes, f"each batch in {spec.micro_batches} parts")
+            program.notes = (*program.notes, _micro_batches(spec))
         return program
 
     def compile_many(self, task: Task, spec: RunSpec, count: int) -> ManyProgram | None:
@@ -183,6 +183,14 @@ class Framework:
         if self.many_program is None or apart:
             return None
         return self.many_program(self.kernels(spec.precision, spec.fused), task, spec, count)
+
+
+def _micro_batches(spec: RunSpec) -> str:
+    """The note of a run whose batches are cut; no device cuts finer than its rows."""
+    if spec.devices == 1:
+        return f"each batch in {spec.micro_batches} parts"
+    rows = -(-spec.batch_size // spec.devices)
+    return f"each device's share of a batch cut into {min(spec.micro_batches, rows)}"
 
 
 def refuse_several(spec: RunSpec, layers: str) -> None:
