@@ -180,6 +180,17 @@ def test_a_kernel_that_dies(tmp_path: Path) -> None:
     assert "before" in show.write(done, tmp_path)[1].read_text()
 
 
+def test_a_kernel_that_gives_no_answer_after_its_last_cell(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was known of it before is kept, and what ran is written."""
+    monkeypatch.setattr(running, "ANSWER_SECONDS", 5.0)
+    silent = "import IPython\nIPython.get_ipython().user_expressions = None"  # it must be callable
+    done = carried_out(tmp_path, "1 + 1", silent)
+    assert problems(done) == ["", ""]
+    assert done.facts.keys() == {"python"}
+
+
 def test_the_last_words_of_a_kernel_are_none_of_jupyters_own(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text(

@@ -20,6 +20,7 @@ from lockstep.d2l import has_virtual_devices
 from lockstep.errors import InputError
 
 TIMEOUT = 4 * 3600.0  # seconds for a cell; training in full takes long on a laptop
+ANSWER_SECONDS = 60.0  # for what is asked between cells
 NUM_DEVICES = 2
 NOT_RUN = Executed(problem="not run")
 
@@ -146,7 +147,8 @@ def run(
             runs.append(CellRun(number, cell, executed))
             listener.ended(runs[-1], len(cells))
         if not executed.is_last:
-            facts, notes = _ask(kernel, settings.framework)
+            known, said = _ask(kernel, settings.framework)
+            facts, notes = facts | known, said or notes
     seconds = time.monotonic() - begin
     return ChapterRun(
         chapter, settings.tab, settings, tuple(runs), seconds, facts, notes, tuple(patches)
@@ -166,10 +168,15 @@ def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[
 
 
 def _values(kernel: kernels.Kernel, expressions: dict[str, str]) -> dict[str, Any]:
-    """What Python expressions are in the kernel; one that fails has no value."""
-    reply = kernel.client.execute(
-        "", silent=True, allow_stdin=False, user_expressions=expressions, reply=True, timeout=60
-    )
+    """What Python expressions are in the kernel; one that fails has no value, and none has one
+    where a cell has left the kernel so that it gives no answer."""
+    try:
+        reply = kernel.client.execute(
+            "", silent=True, allow_stdin=False, user_expressions=expressions, reply=True,
+            timeout=ANSWER_SECONDS,
+        )  # fmt: skip
+    except TimeoutError:
+        return {}
     answers = reply["content"].get("user_expressions", {})
     return {
         name: ast.literal_eval(answer["data"]["text/plain"])
