@@ -164,3 +164,27 @@ def test_the_stop_button(kernel: Kernel) -> None:
             "True",
             "True",
         ]
+
+
+def test_a_model_of_a_cell_goes_on_as_the_stop_button_says(kernel: Kernel) -> None:
+    """No file has it, so the task is to be given again."""
+    kernel.run(
+        "import lockstep as ls, numpy as np\n"
+        "from dataclasses import replace\n"
+        "def net(ops, w, x):\n"
+        "    return x @ w['w']\n"
+        "x = np.arange(12.0).reshape(6, 2)\n"
+        "mine = ls.own(net, x, x[:, :1], weights={'w': np.zeros((2, 1))})\n"
+        "long = mine.run(epochs=1_000_000, batch_size=2, lr=1e-3)"
+    )
+    messages = kernel.run("found = ls.train(long, mine)", interrupt_after=3)
+    (hint,) = re.findall(
+        r"continue it with: (ls\.resume\(.*\))", messages[-1]["data"]["text/plain"]
+    )
+    assert hint.endswith(", mine)")
+    told = kernel.run(
+        f"spec = replace(long, max_steps=len(found.history) + 10)\n"
+        f"rest = {hint[:-1]}, spec=spec, progress=False)\n"
+        f"print(rest.status, len(rest.history) - len(found.history))"
+    )
+    assert "".join(message["text"] for message in told) == "completed 10\n"

@@ -157,3 +157,8 @@ def test_noise_of_an_optimizer_is_that_of_the_single_run() -> None:
     (row,) = ls.sweep(run, lr=[0.02]).rows
     alone = ls.train(run.with_lr(0.02))
     np.testing.assert_allclose(row.losses, alone.history[:, "loss"], rtol=1e-6)
+
+
+def test_axes_in_a_table_are_refused_with_how_to_write_them() -> None:
+    with pytest.raises(InputError, match=r"are axes.*ls\.sweep\(run, lr=\[0\.1, 0\.3\]\)"):
+        ls.sweep(ls.recipes.airfoil_linear(), {"lr": [0.1, 0.3]})  # type: ignore[arg-type]

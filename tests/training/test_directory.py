@@ -351,3 +351,9 @@ def test_a_run_under_way_cannot_be_taken_by_another_process(tmp_path: Path) -> N
     result = ls.train(spec, out=folder, callbacks=[intrude], event_steps=1)
     assert_same_run(ls.train(spec, event_steps=1), result)
     assert lockstep("resume", folder, cwd=tmp_path).returncode == 0
+
+
+def test_a_result_without_a_folder_is_named_as_that() -> None:
+    """`ls.resume(result.directory)` of a run that left no files."""
+    with pytest.raises(RunDirectoryError, match=r"None: is no folder\. .* without out="):
+        find(None)  # type: ignore[arg-type]

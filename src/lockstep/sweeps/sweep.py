@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -66,6 +66,9 @@ def sweep(
     >>> found.best.settings, len(found.rows)
     ({'lr': 0.05}, 2)
     """
+    if isinstance(own, Mapping):
+        remedy = "Write the axes by name: ls.sweep(run, lr=[0.1, 0.3]), or sweep(run, **axes)."
+        raise InputError("own", list(own), "are axes, where a task of your own may be", remedy)
     grid = grid or Grid({name: _listed(name, values) for name, values in axes.items()})
     if grid.size > LARGEST and not confirmed:
         problem, remedy = f"gives {grid.size:,} runs", "Add --yes (confirmed=True) to train them."

@@ -125,13 +125,16 @@ class Own:
 
 
 def reference_of(function: Any) -> str:
-    """`file.py:name` of a function, by which another process finds it; or ""."""
+    """`file.py:name` of a function, by which another process finds it; "" for one without a file,
+    as in a notebook, whose cells have made-up names of files."""
     try:
         file = inspect.getsourcefile(function)
     except TypeError:
         return ""
     name = getattr(function, "__qualname__", "<")
-    return f"{Path(file).resolve()}:{name}" if file and "<" not in name + file else ""
+    if file is None or "<" in name or not Path(file).is_file():
+        return ""
+    return f"{Path(file).resolve()}:{name}"
 
 
 def own_structure(

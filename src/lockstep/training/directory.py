@@ -277,6 +277,9 @@ def _named(differences: list[tuple[str, object, object]]) -> str:
 def find(run: str | Path, root: Path = Path("runs")) -> RunDirectory:
     """The directory of a run given by path, by name below `root`, by a unique beginning, or as
     "last": the one of `root` that was written to last."""
+    if not isinstance(run, (str, Path)):
+        remedy = "Name a run's folder. A result without one was trained without out=."
+        raise RunDirectoryError(f"run = {run!r}: is no folder. {remedy}")
     if holds_run(Path(run)):
         return RunDirectory(Path(run))
     matches = [d for d in all_runs(root) if d.path.name.startswith(str(run))]
