@@ -112,11 +112,15 @@ def said_stopped(event: StoppedEarly) -> str:
     """Why a run stopped early.
 
     >>> said_stopped(StoppedEarly(600, 450, "validation_loss", 0.25, 1))
-    'after step 450 a measurement brought no gain in validation loss'
+    '1 measurement since step 450 brought no gain in validation loss'
+    >>> said_stopped(StoppedEarly(90, 0, "train_loss", None, 3))
+    'train loss (epoch mean) was not a finite number in any of 3 measurements'
     """
-    many = "a measurement" if event.waited == 1 else f"{event.waited} measurements"
+    many = f"{event.waited} measurement{'' if event.waited == 1 else 's'}"
     name = metric_name(event.metric)
-    return f"after step {event.best:,} {many} brought no gain in {name}"
+    if event.value is None:
+        return f"{name} was not a finite number in any of {many}"
+    return f"{many} since step {event.best:,} brought no gain in {name}"
 
 
 def remark(event: Event) -> str | None:
