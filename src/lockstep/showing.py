@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Protocol, TextIO
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TextIO
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -46,6 +46,29 @@ def connect(find: Callable[[str], Presenter]) -> None:
 def present(name: str, *arguments: Any) -> Any:
     """Call the presenter of that name: a function of report/presenters.py."""
     return _find[0](name)(*arguments)
+
+
+class ShowsItself:
+    """What presents itself by name: as text where it is printed, as HTML at the end of a cell.
+
+    >>> class Found(ShowsItself, as_="result"): ...  # by presenters result_text and result_html
+    >>> Found._as
+    'result'
+    """
+
+    _as: ClassVar[str]
+
+    def __init_subclass__(cls, as_: str, **others: Any) -> None:
+        super().__init_subclass__(**others)
+        cls._as = as_
+
+    def __repr__(self) -> str:
+        text: str = present(f"{self._as}_text", self)
+        return text
+
+    def _repr_html_(self) -> str:
+        html: str = present(f"{self._as}_html", self)
+        return html
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import numpy as np
 
 from lockstep.comparison.verdict import Verdict, first_difference
 from lockstep.files import json_safe
-from lockstep.showing import Picture, present
+from lockstep.showing import Picture, ShowsItself, present
 from lockstep.spec import RunSpec
 
 
@@ -119,7 +119,7 @@ class Row:
 
 
 @dataclass(frozen=True, repr=False)
-class Comparison:
+class Comparison(ShowsItself, as_="comparison"):
     """One run in several frameworks against the oracle: NumPy in float64.
 
     `before` and `after` are the oracle's loss on the same batches with the weights at the start
@@ -195,14 +195,6 @@ class Comparison:
         """Show loss, deviation and loss against time; with `path`, write them there instead."""
         picture: Picture = present("plot_comparison", self, path)
         return picture
-
-    def __repr__(self) -> str:
-        text: str = present("comparison_text", self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = present("comparison_html", self)
-        return html
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for a program to read; a number that is not finite is text."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from lockstep.errors import InputError, unknown
-from lockstep.showing import Picture, present
+from lockstep.showing import Picture, ShowsItself, present
 from lockstep.spec import RunSpec
 from lockstep.sweeps.command import train_command
 from lockstep.sweeps.grid import Grid
@@ -51,7 +51,7 @@ class Trial:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Sweep:
+class Sweep(ShowsItself, as_="sweep"):
     """The trials of a grid, in its order. `source` is the recipe or file that the run is from."""
 
     run: RunSpec
@@ -98,14 +98,6 @@ class Sweep:
         """Show the metric over the grid; with `path`, write the picture there instead."""
         picture: Picture = present("plot_sweep", self, path)
         return picture
-
-    def __repr__(self) -> str:
-        text: str = present("sweep_text", self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = present("sweep_html", self)
-        return html
 
 
 def check_metric(metric: str) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from lockstep.errors import unknown
-from lockstep.showing import Picture, present
+from lockstep.showing import Picture, ShowsItself, present
 from lockstep.training import columns
 from lockstep.training.events import (
     BestKept,
@@ -43,7 +43,7 @@ TABLE = ("loss", "grad_norm", "lr", "epoch", "seconds")  # of the steps, as tool
 Measured = TypeVar("Measured", EpochCompleted, StepsEvaluated)
 
 
-class Epochs(list[Measured]):
+class Epochs(ShowsItself, list[Measured], as_="epochs"):
     """The epochs that ended, or the evaluations between, in order; as a table, a row for each with
     all its metrics. `step` counts the updates before it, `seconds` those spent in steps until then.
 
@@ -74,16 +74,8 @@ class Epochs(list[Measured]):
         """The table as a DataFrame, its rows named by epoch."""
         return columns.to_frame(self.columns(), index="epoch")
 
-    def __repr__(self) -> str:
-        text: str = present("epochs_text", self)
-        return text
 
-    def _repr_html_(self) -> str:
-        html: str = present("epochs_html", self)
-        return html
-
-
-class History:
+class History(ShowsItself, as_="history"):
     """A table with one row per step: `history[:, "loss"]`, `history[-1, "lr"]`. The column
     "seconds" holds the time of each step: that of a call of the program, divided over its steps.
 
@@ -203,14 +195,6 @@ class History:
         """Show loss, metrics and learning rate; with `path`, write them there instead."""
         picture: Picture = present("plot_history", self, path)
         return picture
-
-    def __repr__(self) -> str:
-        text: str = present("history_text", self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = present("history_html", self)
-        return html
 
     @property
     def metrics(self) -> dict[str, float]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lockstep.ops import Snapshot
-from lockstep.showing import Picture, present
+from lockstep.showing import Picture, ShowsItself, present
 from lockstep.spec import OwnData, OwnModel, RunSpec
 from lockstep.task import Task
 from lockstep.training.directory import RunDirectory
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, repr=False)
-class Result:
+class Result(ShowsItself, as_="result"):
     """History, final state and how the run ended: completed, stopped, diverged or interrupted.
 
     Its task may be given as a function that assembles it, which is called when it is needed."""
@@ -101,14 +101,6 @@ class Result:
         `path`, write them as PNG or SVG instead."""
         picture: Picture = present("plot_result", self, path)
         return picture
-
-    def __repr__(self) -> str:
-        text: str = present("result_text", self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = present("result_html", self)
-        return html
 
     def generate(self, prefix: str, num: int) -> str:
         """The prefix and `num` more symbols from a language model."""

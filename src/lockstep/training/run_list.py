@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
 from lockstep.errors import LockstepError, RunDirectoryError
-from lockstep.showing import present
+from lockstep.showing import ShowsItself
 from lockstep.task import Own, Task, assemble, check_own, load_own, refuse_other_file
 from lockstep.training import checkpoints, columns
 from lockstep.training.directory import RunDirectory, all_runs, find
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-class RunList(Sequence[Result]):
+class RunList(ShowsItself, Sequence[Result], as_="runs"):
     """The runs below a folder, the oldest first, as they are when this is made.
 
     `runs[-1]` and `runs["name"]` are results, opened when they are asked for; `runs[:5]` are fewer.
@@ -64,14 +64,6 @@ class RunList(Sequence[Result]):
     def to_pandas(self) -> DataFrame:
         """The table as a DataFrame, its rows named by run."""
         return columns.to_frame(self.to_dict(), index="run")
-
-    def __repr__(self) -> str:
-        text: str = present("runs_text", self)
-        return text
-
-    def _repr_html_(self) -> str:
-        html: str = present("runs_html", self)
-        return html
 
 
 def runs(root: str | Path = "runs") -> RunList:
