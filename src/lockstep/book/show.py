@@ -90,3 +90,4 @@ def print_summary(run: ChapterRun, files: tuple[Path, Path]) -> None:
         print(f"changed: {patch}")
     for file in files:
         print(f"{'notebook' if file.suffix == '.ipynb' else 'page'}: {file}")
+    print(f"its kernel, for your own Jupyter: lockstep env kernel {run.settings.framework}")
