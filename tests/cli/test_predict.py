@@ -168,13 +168,25 @@ def test_a_text_has_a_perplexity(lockstep: Command, folder: Path) -> None:
         assert "".join(told["predictions"]["symbol"]) == text
 
 
-def test_a_chapters_run_says_what_to_do(
+def test_a_chapters_run_reads_files_like_its_own(
     lockstep: Command, mistake: Callable[..., str], folder: Path
 ) -> None:
-    (folder / "new.csv").write_text(NEW)
-    train = ("train", "airfoil-linear", "--framework", "numpy", "--max-steps", "2", "--quiet")
+    train = ("train", "airfoil-linear", "--framework", "numpy", "--max-steps", "200", "--quiet")
     assert lockstep(*train, "--out", "run").code == 0
-    assert "table-linear" in mistake("predict", "run", "--data.file", "new.csv")
+    (folder / "new.dat").write_text("800\t0\t0.3048\t71.3\t0.00266337\n")
+    said = lockstep("predict", "run", "--data.file", "new.dat", "--json").json
+    assert 110 < said["predictions"]["prediction"][0] < 140  # decibels; 126.201 was measured
+    (folder / "new.csv").write_text(NEW)
+    assert "no column '4'" in mistake("predict", "run", "--data.file", "new.csv")
+
+
+def test_a_run_on_generated_sequences_says_what_to_do(
+    lockstep: Command, mistake: Callable[..., str], folder: Path
+) -> None:
+    train = ("train", "recall-gru", "--framework", "numpy", "--max-steps", "1", "--quiet")
+    assert lockstep(*train, "--out", "run").code == 0
+    (folder / "new.txt").write_text("some text")
+    assert "table-linear" in mistake("predict", "run", "--data.file", "new.txt")
 
 
 def test_an_own_model_is_found_by_its_file(lockstep: Command, folder: Path) -> None:

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import lockstep as ls
+from lockstep.data import airfoil
 from lockstep.errors import InputError
-from lockstep.spec import RunSpec
+from lockstep.spec import GRU, Airfoil, RunSpec, TimeMachine
 from lockstep.training.result import Result
 
 FRAMEWORKS = ("numpy", "torch", "jax")
@@ -148,6 +149,39 @@ def test_symbols_in_blocks_are_one_text(files: Path, monkeypatch: pytest.MonkeyP
     whole = result.predict(TEXT[:40]).outputs
     monkeypatch.setattr("lockstep.training.model_outputs.BLOCK", 7)
     np.testing.assert_allclose(result.predict(TEXT[:40]).outputs, whole, atol=1e-14)
+
+
+def test_a_run_on_the_airfoil_data_takes_measurements_in_their_own_units(tmp_path: Path) -> None:
+    """The chapters' file itself gives the run's own loss, in decibels."""
+    spec = ls.recipes.airfoil_linear(precision="float64", data=Airfoil(max_examples=1503), epochs=1)
+    result = ls.train(spec, out=tmp_path / "run")
+    table = np.loadtxt(airfoil.__file__.replace(".py", ".dat"))
+    found = result.predict(table[:, :5]).values
+    half_squares = ((found - table[:, 5]) / table[:, 5].std()) ** 2 / 2
+    assert half_squares.mean() == pytest.approx(result.metrics["final_train_loss"], rel=1e-12)
+    assert 100 < found.min() < found.max() < 150
+    file = tmp_path / "new.dat"
+    np.savetxt(file, table[:7], fmt="%.9g", delimiter="\t")
+    opened = ls.open(tmp_path / "run").predict(file)
+    np.testing.assert_allclose(opened.values, found[:7], rtol=1e-12)
+
+
+def test_a_run_on_generated_rows_takes_them_as_they_are() -> None:
+    spec = ls.recipes.airfoil_linear(precision="float64", data=Airfoil(source="generated"))
+    result = ls.train(spec)
+    x = DRAW.normal(size=(3, 5))
+    expected = x @ result.weights["w"] + result.weights["b"]
+    np.testing.assert_allclose(result.predict(x).outputs, expected, rtol=1e-12)
+
+
+def test_a_run_on_the_time_machine_takes_a_text() -> None:
+    data, model = TimeMachine(source="generated", window=5), GRU(num_hiddens=8)
+    given = {"precision": "float64", "max_steps": 3}
+    result = ls.train(ls.recipes.timemachine_gru(data=data, model=model, **given))
+    found = result.predict("The CAT, sat!")
+    assert found.columns()["symbol"] == list("the cat sat")
+    continued = result.generate("the cat sat", 1)
+    assert found.columns()["next"][-1] == continued[-1]
 
 
 def affine(ops: Any, w: Any, x: Any) -> Any:

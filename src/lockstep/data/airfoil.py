@@ -9,16 +9,20 @@ suction-side displacement thickness (m); and the target, scaled sound pressure l
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from lockstep.checks import whole
 from lockstep.data.data_set import DataSet, Loaded
+from lockstep.data.encoding import Encoding
 from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.fetch import read
 from lockstep.data.folders import CACHE, NAMED, PACKAGE
 from lockstep.data.held_back import with_validation
 from lockstep.data.host import CHAPTERS
+from lockstep.data.new_rows import new_rows
 from lockstep.data.package_index import PipArchive
 from lockstep.data.random import generator
 from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
@@ -145,4 +149,24 @@ def _load(part: Airfoil, seed: int, progress: Progress | None) -> Loaded:
     return Loaded(splits, examples.origin)
 
 
-DATA_SET = DataSet(_load, input_shape=(NUM_FEATURES,), num_outputs=1, loss="squared", source=SOURCE)
+def _settled(part: Airfoil, seed: int) -> Encoding:
+    """Columns by their numbers, as the file has no header; generated rows stand for themselves."""
+    columns = tuple(str(number) for number in range(1, NUM_FEATURES + 1))
+    plain = Encoding((NUM_FEATURES,), 1, "squared", columns, (0.0,) * 5, (1.0,) * 5)
+    if part.source != "real":
+        return plain
+    table = parse(read(SOURCE).files[0])
+    (*means, mean), (*stds, std) = table.mean(axis=0).tolist(), table.std(axis=0).tolist()
+    figures = {"target_mean": mean, "target_std": std}
+    return replace(plain, means=tuple(means), stds=tuple(stds), target="sound (dB)", **figures)
+
+
+DATA_SET = DataSet(
+    _load,
+    input_shape=(NUM_FEATURES,),
+    num_outputs=1,
+    loss="squared",
+    source=SOURCE,
+    features=new_rows,
+    settled=_settled,
+)

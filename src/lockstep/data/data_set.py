@@ -54,7 +54,8 @@ class DataSet:
     seed)` the batches of an array of so many rows. `source` is what `lockstep data` fetches.
     `features(part, encoding, given)` are new examples as a trained model takes them, read as the
     training part was: from a file where a Path is given, else from arrays (of a text, from itself).
-    None for data that is not a person's own file.
+    None where no file has such. `settled(part, seed)` is the encoding by which they are read, of
+    data that is the same for every run, so that no run keeps its own.
     """
 
     load: Callable[[Any, int, Progress | None], Loaded]
@@ -65,6 +66,7 @@ class DataSet:
     plan: Callable[[Any, int, int, int], Plan] = example_plan
     source: Source | None = None
     features: Callable[[Any, Encoding, Any], NewExamples] | None = None
+    settled: Callable[[Any, int], Encoding] | None = None
 
     def outputs(self, part: Any) -> int:
         """How many outputs a model of this data has."""

@@ -15,12 +15,11 @@ from lockstep.data.examples import NewExamples
 from lockstep.data.given_file import ZIP, given_path, npz_arrays, read_bytes, refuse
 from lockstep.data.table_file import ReadTable, counted, read_table_file
 from lockstep.errors import InputError
-from lockstep.spec import Table
 
 FILL = "Fill it in; a run of --data.missing mean does so itself."
 
 
-def new_rows(part: Table, encoding: Encoding, given: Any) -> NewExamples:
+def new_rows(part: Any, encoding: Encoding, given: Any) -> NewExamples:
     """Features (N, k), standardised by the figures of the training part.
 
     `given` is the Path of a table, an array (N, k) with the columns in the order of the run's, or
@@ -33,10 +32,11 @@ def new_rows(part: Table, encoding: Encoding, given: Any) -> NewExamples:
     return NewExamples((x - np.array(encoding.means)) / np.array(encoding.stds))
 
 
-def _from_file(part: Table, encoding: Encoding, path: Path) -> NDArray[np.float64]:
+def _from_file(part: Any, encoding: Encoding, path: Path) -> NDArray[np.float64]:
     """Columns are found by name; others, a target among them, are left alone. A file without a
     header that has the features and nothing else has them in their order."""
-    table, _ = read_table_file(str(path), part.header, part.separator)
+    how = (getattr(part, name, "auto") for name in ("header", "separator"))
+    table, _ = read_table_file(str(path), *how)
     width = len(table.names)
     if table.names == counted(width) and width == len(encoding.columns):
         columns = list(range(width))

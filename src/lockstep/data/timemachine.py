@@ -7,16 +7,18 @@ import re
 from lockstep.checks import whole
 from lockstep.data.characters import VOCABULARY_SIZE, Text, WindowBatch, make_text
 from lockstep.data.data_set import DataSet, Loaded
+from lockstep.data.encoding import Encoding
 from lockstep.data.examples import origin_generated
 from lockstep.data.fetch import read
 from lockstep.data.folders import CACHE, NAMED
 from lockstep.data.grammar import write_sentences
 from lockstep.data.host import CHAPTERS
+from lockstep.data.own_text import new_symbols
 from lockstep.data.package_index import PipArchive
 from lockstep.data.plans import WindowPlan
 from lockstep.data.random import generator
 from lockstep.data.source import DataFile, Edition, PlaceError, Progress, Source
-from lockstep.spec import TimeMachine
+from lockstep.spec import TextFile, TimeMachine
 
 
 def between_markers(book: bytes) -> bytes:
@@ -31,6 +33,9 @@ def between_markers(book: bytes) -> bytes:
     return found[1].strip() + b"\r\n"
 
 
+LIKE = TextFile(
+    symbols="letters"
+)  # a new text is read as one's own file is, by the chapter's letters
 SOURCE = Source(
     "timemachine",
     "The Time Machine, H. G. Wells",
@@ -92,12 +97,20 @@ def generate(num_characters: int = 60_000, seed: int = 0, max_tokens: int | None
     return make_text(raw, origin_generated("text", seed, raw.encode()), max_tokens)
 
 
-def _load(part: TimeMachine, seed: int, progress: Progress | None) -> Loaded:
+def _text(part: TimeMachine, seed: int, progress: Progress | None) -> Text:
     if part.source == "real":
-        text = load(part.max_tokens, progress)
-    else:
-        text = generate(seed=seed, max_tokens=part.max_tokens)
+        return load(part.max_tokens, progress)
+    return generate(seed=seed, max_tokens=part.max_tokens)
+
+
+def _load(part: TimeMachine, seed: int, progress: Progress | None) -> Loaded:
+    text = _text(part, seed, progress)
     return Loaded({"train": {"tokens": text.tokens}}, text.origin, text.vocabulary)
+
+
+def _settled(part: TimeMachine, seed: int) -> Encoding:
+    symbols = _text(part, seed, None).vocabulary.symbols
+    return Encoding((), VOCABULARY_SIZE, "cross_entropy", symbols=symbols)
 
 
 def _plan(part: TimeMachine, num_tokens: int, batch_size: int, seed: int) -> WindowPlan:
@@ -112,4 +125,6 @@ DATA_SET = DataSet(
     batch=lambda part: WindowBatch(part.window),
     plan=_plan,
     source=SOURCE,
+    features=lambda part, encoding, given: new_symbols(LIKE, encoding, given),
+    settled=_settled,
 )

@@ -118,8 +118,7 @@ def of_task(spec: RunSpec, task: Task, weights: Arrays) -> Predictor:
     if isinstance(spec.data, OwnData):
         shape = task.splits["train"]["x"].shape[1:]
         return Predictor(TrainedModel(spec, weights, None, task), shape)
-    encoding = task.encoding or data_set.of(spec.data).encoding(spec.data)
-    return Predictor(TrainedModel(spec, weights, encoding))
+    return Predictor(TrainedModel(spec, weights, task.encoding or _of_data_set(spec)))
 
 
 def of_run(directory: RunDirectory, weights: Arrays, reading: dict[str, Any]) -> Predictor:
@@ -140,6 +139,8 @@ def of_run(directory: RunDirectory, weights: Arrays, reading: dict[str, Any]) ->
 
 def _of_data_set(spec: RunSpec) -> Encoding | None:
     known = data_set.of(spec.data)
+    if known.settled is not None:
+        return known.settled(spec.data, spec.seed)
     return None if known.input_shape is None else known.encoding(spec.data)
 
 
