@@ -20,6 +20,7 @@ import lockstep
 from lockstep.book import chapter, notebook_file, running, show, side_by_side
 from lockstep.book.kernel import Kernel, KernelFailed, Settings, started
 from lockstep.book.own_runs import OwnRun
+from lockstep.book.pieces import Cell
 
 SOURCE = str(Path(lockstep.__file__).resolve().parents[1])
 
@@ -308,6 +309,20 @@ def test_ctrl_c_twice(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> 
     assert time.monotonic() - begin < 8  # of the ten seconds that it is given
     assert "no" in (tmp_path / "own-pytorch.ipynb").read_text()
     assert nothing_left() == []
+
+
+def test_ctrl_c_between_two_cells(tmp_path: Path) -> None:
+    """Before a cell has begun, too, what ran is kept."""
+
+    class Pressed(running.Listener):
+        def begun(self, number: int, total: int, cell: Cell) -> None:
+            if number == 2:
+                raise KeyboardInterrupt
+
+    found = chapter.read(written(tmp_path, "1 + 1", "2", "3"))
+    done = running.run(found, running.settings_for(found, "pytorch"), tmp_path, Pressed())
+    assert [run.executed.problem for run in done.cells] == ["", "interrupted", "not run"]
+    assert done.interrupted
 
 
 def test_a_terminal_that_closes(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> None:

@@ -6,6 +6,7 @@ import ast
 import re
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -23,6 +24,7 @@ TIMEOUT = 4 * 3600.0  # seconds for a cell; training in full takes long on a lap
 ANSWER_SECONDS = 60.0  # for what is asked between cells
 NUM_DEVICES = 2
 NOT_RUN = Executed(problem="not run")
+INTERRUPTED = Executed(problem="interrupted", is_last=True, interrupted=True)
 
 # what only a chapter about several devices asks for
 _DEVICES = re.compile(
@@ -136,12 +138,14 @@ def run(
             if executed.is_last:
                 runs.append(CellRun(number, cell, NOT_RUN))
                 continue
-            listener.begun(number, len(cells), cell)
-            source, said = gone_names.patched(
-                cell.source, settings.framework, partial(_has_name, kernel)
-            )
-            patches += [f"cell {number}: {words}" for words in said]
-            executed = execute(kernel, source, timeout, listener.tick)
+            executed = INTERRUPTED
+            with suppress(KeyboardInterrupt):  # before the cell has begun; in it, it is taken there
+                listener.begun(number, len(cells), cell)
+                source, said = gone_names.patched(
+                    cell.source, settings.framework, partial(_has_name, kernel)
+                )
+                patches += [f"cell {number}: {words}" for words in said]
+                executed = execute(kernel, source, timeout, listener.tick)
             problem = gone_names.explained(executed.problem, cell.source, settings.framework)
             executed = replace(executed, problem=problem)
             runs.append(CellRun(number, cell, executed))
