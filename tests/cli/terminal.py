@@ -19,6 +19,12 @@ import lockstep as ls
 
 SOURCE = Path(ls.__file__).resolve().parents[1]
 LIMIT = 60.0  # seconds that a command may take on a busy machine
+# makes stdin the terminal that the process belongs to, as fish wants it; in the new process, for
+# with a preexec_fn Python forks the test's own, whose threads (of jax) may not be forked
+OWN_TERMINAL = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execvp(sys.argv[1], sys.argv[1:])"
+)
 
 
 class Terminal:
@@ -36,9 +42,8 @@ class Terminal:
         kept = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES", "NO_COLOR")}
         env = {**kept, "PYTHONPATH": str(SOURCE), "TERM": "xterm-256color", **variables}
         io: dict[str, Any] = {"stdin": slave, "stdout": slave, "stderr": slave}
-        self.process = subprocess.Popen(
-            argv, cwd=folder, env=env, start_new_session=True, preexec_fn=_own_terminal, **io
-        )
+        words = [sys.executable, "-ISc", OWN_TERMINAL, *argv]
+        self.process = subprocess.Popen(words, cwd=folder, env=env, start_new_session=True, **io)
         os.close(slave)
         self.text = ""
 
@@ -74,11 +79,6 @@ class Terminal:
                 break
             self.text += content.decode("utf-8", "replace").replace("\r\n", "\n")
         return self.text[begin:]
-
-
-def _own_terminal() -> None:
-    """Make stdin the terminal that the process belongs to: fish wants that."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 def in_terminal(
