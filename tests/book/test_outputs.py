@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lockstep.book.execution import Executed
 from lockstep.book.outputs import LONGEST, Outputs, cut
 
 NOTICE = (
@@ -57,6 +58,28 @@ def test_a_long_error_is_cut() -> None:
     assert len(kept["evalue"]) + sum(map(len, kept["traceback"])) < 2 * LONGEST + 200
     assert outputs.error.startswith("ValueError: xxx")
     assert len(outputs.error) < 1000  # it is a line in the terminal
+
+
+def shown(text: str, kind: str = "display_data") -> dict[str, Any]:
+    content = {"data": {"text/plain": text}, "metadata": {}, "transient": {"display_id": "one"}}
+    return {"msg_type": kind, "content": content}
+
+
+def test_values_without_end_are_not_kept() -> None:
+    """Fifty million characters of them are; one that replaces another takes its room."""
+    text = "x" * LONGEST
+    outputs = Outputs()
+    for _ in range(48):
+        outputs.add(shown(text))
+    for _ in range(10):
+        outputs.add(shown(2 * text, "update_display_data"))
+    assert outputs.whole == outputs.items
+    for _ in range(7):
+        outputs.add(shown(text))
+    assert len(outputs.items) == 49
+    assert outputs.items[47]["data"]["text/plain"] == 2 * text
+    assert outputs.whole[-1]["text"] == "\n[6,000,000 more characters were printed and not kept]\n"
+    assert Executed(outputs.whole).is_cut
 
 
 def test_the_error_of_missing_data_in_one_line_says_what_is_missing() -> None:

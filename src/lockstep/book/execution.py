@@ -33,14 +33,11 @@ class Executed:
     @property
     def is_cut(self) -> bool:
         """Whether it printed more than was kept."""
-        texts = (output.get("text") or _plain(output) for output in self.outputs)
-        return any(text.endswith(f"{CUT}]\n") for text in texts)
-
-
-def _plain(output: Output) -> str:
-    """The text of a value or a figure; "" if the output is neither."""
-    text: str = output.get("data", {}).get("text/plain", "")
-    return text
+        return any(
+            isinstance(text, str) and text.endswith(f"{CUT}]\n")
+            for output in self.outputs
+            for text in (output.get("text"), *output.get("data", {}).values())
+        )
 
 
 def execute(kernel: Kernel, source: str, limit: float, tick: Tick) -> Executed:
@@ -51,7 +48,7 @@ def execute(kernel: Kernel, source: str, limit: float, tick: Tick) -> Executed:
 
     def ended(problem: str = "", *, is_last: bool = False, interrupted: bool = False) -> Executed:
         seconds = time.monotonic() - begin
-        return Executed(outputs.items, seconds, problem, is_last, interrupted)
+        return Executed(outputs.whole, seconds, problem, is_last, interrupted)
 
     try:
         finished = _follow(kernel, asked, outputs, begin + limit, tick)
@@ -74,6 +71,7 @@ def _follow(kernel: Kernel, asked: str, outputs: Outputs, deadline: float, tick:
     while True:
         now = time.monotonic()
         tick(outputs.share, now - begin)
+        kernel.trim_log()
         if now > deadline:
             return False
         try:

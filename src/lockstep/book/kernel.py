@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from lockstep.processes.interpreters import variables
 
 START_SECONDS = 120.0  # until a kernel answers, on a busy machine
 NAME = "lockstep"
+LONGEST_LOG = 10_000_000  # bytes
 _JUPYTERS = "[IPKernelApp] WARNING"  # begins a line of the kernel's own log
 
 
@@ -57,6 +59,11 @@ class Kernel:
     def interrupt(self) -> None:
         with suppress(RuntimeError):  # it has ended meanwhile
             self.manager.interrupt_kernel()
+
+    def trim_log(self) -> None:
+        """Begin the log anew where it is long: what a cell's processes print is copied to it."""
+        if self.log.stat().st_size > LONGEST_LOG:
+            os.truncate(self.log, 0)
 
     def last_words(self) -> str:
         """The last line that the process wrote outside its cells, "" if there is none. Logs of
@@ -142,7 +149,7 @@ def started(settings: Settings, folder: Path) -> Iterator[Kernel]:
             kernel_name=NAME, kernel_spec_manager=specs, connection_file=connection
         )
         log = Path(own) / "log.txt"
-        with log.open("wb") as file:
+        with log.open("ab") as file:  # to append: it may be trimmed
             manager.start_kernel(env=variables(python), cwd=str(folder), stdout=file, stderr=file)
         client = manager.blocking_client()
         kernel = Kernel(manager, client, log)

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from lockstep import d2l
-from lockstep.book.outputs import CUT, LONGEST, cut
+from lockstep.book.outputs import LONGEST, cut, said_cut
 from lockstep.d2l import options
 from lockstep.frameworks import registry
 from lockstep.processes import freed_memory
@@ -35,35 +35,51 @@ class Tab:
 class Limit:
     """Passes on the first LONGEST characters of a cell to a stream's own `write`."""
 
-    def __init__(self, write: Any) -> None:
-        self._write = write
-        self.count = 0
+    def __init__(self, stream: Any) -> None:
+        self._stream, self._write = stream, stream.write
+        self._count = 0
+        stream.write = self
 
     def __call__(self, text: str) -> int:
-        room = LONGEST - self.count
-        self.count += len(text)
+        room = LONGEST - self._count
+        self._count += len(text)
         if room > 0:
             self._write(text[:room])
         return len(text)
 
-    def end_cell(self, *event: object) -> None:
-        """Say how much was dropped, and begin anew."""
-        if self.count > LONGEST:
-            self._write(f"\n[{self.count - LONGEST:,} {CUT}]\n")
-        self.count = 0
+    def end(self) -> None:
+        """Say how much was dropped, and give the stream its own `write` back."""
+        if self._count > LONGEST:
+            self._write(said_cut(self._count - LONGEST))
+        self._stream.write = self._write
+
+
+def limit_streams(*event: object) -> None:
+    """At the beginning of a cell: IPython has put a `write` of its own before the stream's, which
+    remembers every text; this one must lie before that."""
+    for stream in (sys.stdout, sys.stderr):
+        Limit(stream)
+
+
+def release_streams(*event: object) -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream.write, Limit):  # an empty cell ends, too, and has not begun
+            stream.write.end()
 
 
 class CutValues:
-    """Passes on what a formatter makes of a value, its text cut as what is printed is."""
+    """Passes on what a formatter makes of a value, its texts cut as what is printed is."""
 
     def __init__(self, format: Any) -> None:
         self._format = format
 
     def __call__(self, value: Any, *args: Any, **options: Any) -> Any:
         data, metadata = self._format(value, *args, **options)
-        if "text/plain" in data:
-            data["text/plain"] = cut(data["text/plain"])
-        return data, metadata
+        return {kind: _cut(kind, content) for kind, content in data.items()}, metadata
+
+
+def _cut(kind: str, content: Any) -> Any:
+    return cut(content) if kind.startswith("text/") and isinstance(content, str) else content
 
 
 def main() -> None:
@@ -80,10 +96,8 @@ def main() -> None:
     app: Any = IPKernelApp.instance()
     app.initialize(sys.argv[1:])
     app.shell.user_ns["tab"] = Tab(settings["tab"])
-    for stream in (sys.stdout, sys.stderr):
-        limit = Limit(stream.write)
-        stream.write = limit  # type: ignore[method-assign]
-        app.shell.events.register("post_run_cell", limit.end_cell)
+    app.shell.events.register("pre_run_cell", limit_streams)
+    app.shell.events.register("post_run_cell", release_streams)
     formatter = app.shell.display_formatter
     formatter.format = CutValues(formatter.format)
     app.start()

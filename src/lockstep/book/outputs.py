@@ -10,6 +10,7 @@ from lockstep.errors import MissingError
 
 Output = dict[str, Any]
 LONGEST = 1_000_000  # characters that a cell may print; what follows is counted and dropped
+MOST_SHOWN = 50 * LONGEST  # characters of a cell's values and figures together
 LONGEST_LINE = 500  # of an error in one line
 CUT = "more characters were printed and not kept"  # ends what a cell printed too much of
 _COLOUR = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
@@ -30,6 +31,15 @@ class Outputs:
         self.error = ""  # the last line of the error that ended the cell
         self._places: dict[str, int] = {}  # of displays that may be updated
         self._clear_next = False
+        self._shown = self._dropped = 0  # characters of values and figures
+
+    @property
+    def whole(self) -> list[Output]:
+        """Everything, and at the end how much was shown and not kept."""
+        if not self._dropped:
+            return self.items
+        said = said_cut(self._dropped)
+        return [*self.items, {"output_type": "stream", "name": "stderr", "text": said}]
 
     def add(self, message: dict[str, Any]) -> None:
         """Take in one message of the kernel's output channel."""
@@ -61,6 +71,7 @@ class Outputs:
         self.items.clear()
         self._places.clear()
         self._clear_next = False
+        self._shown = 0
 
     def _add_text(self, name: str, text: str) -> None:
         last = self.items[-1] if self.items and not self._clear_next else {}
@@ -76,6 +87,10 @@ class Outputs:
         }  # fmt: skip
         if kind == "execute_result":
             output["execution_count"] = content["execution_count"]
+        if self._clear_next:
+            self._clear()
+        if not self._has_room(content["data"]):
+            return
         self._append(output)
         identity = content.get("transient", {}).get("display_id")
         if identity:
@@ -86,8 +101,23 @@ class Outputs:
             self.share = float(content["data"][MIME]["share"])
             return
         place = self._places.get(content["transient"]["display_id"])
-        if place is not None:
+        if place is not None and self._has_room(content["data"], self.items[place]["data"]):
             self.items[place].update(data=content["data"], metadata=content["metadata"])
+
+    def _has_room(self, data: dict[str, Any], instead: dict[str, Any] | None = None) -> bool:
+        """Whether there is room for a value, which may take another's place; counts it."""
+        size = _size(data)
+        shown = self._shown - _size(instead or {}) + size
+        if shown > MOST_SHOWN:
+            self._dropped += size
+            return False
+        self._shown = shown
+        return True
+
+
+def _size(data: dict[str, Any]) -> int:
+    """The characters of a value or a figure."""
+    return sum(len(text) for text in data.values() if isinstance(text, str))
 
 
 def overwritten(text: str) -> str:
@@ -122,7 +152,12 @@ def colourless(text: str) -> str:
 def cut(text: str) -> str:
     """The first LONGEST characters of a text, and how many more there were."""
     more = len(text) - LONGEST
-    return text if more <= 0 else f"{text[:LONGEST]}\n[{more:,} {CUT}]\n"
+    return text if more <= 0 else text[:LONGEST] + said_cut(more)
+
+
+def said_cut(count: int) -> str:
+    """What ends a text of which so many characters are left out."""
+    return f"\n[{count:,} {CUT}]\n"
 
 
 def last_line(text: str, name: str) -> str:
