@@ -6,6 +6,8 @@ import importlib
 import pkgutil
 import warnings
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -62,6 +64,36 @@ def test_an_import_is_explained_too() -> None:
     found = explained(error, "from torch._six import string_classes", "torch")
     assert found.startswith(error)
     assert "torch 1.13 had torch._six" in found
+
+
+@pytest.mark.parametrize(
+    ("source", "error", "name"),
+    [
+        ("from torch import nn, _six", "cannot import name '_six' from 'torch' (...)", "_six"),
+        ("from paddle import (nn,\n  fluid)", "cannot import name 'fluid' from 'paddle'", "fluid"),
+        (
+            "from jax.experimental import stax",
+            "cannot import name 'stax' from 'jax.experimental'",
+            "experimental.stax",
+        ),
+    ],
+)
+def test_a_name_that_is_imported_is_explained(source: str, error: str, name: str) -> None:
+    framework = source.split()[1].partition(".")[0]
+    found = explained(f"ImportError: {error}", source, framework)
+    assert f" had {framework}.{name}; today: " in found
+    other = source.replace(name.rpartition(".")[2], "other")
+    assert explained(f"ImportError: {error}", other, framework) == f"ImportError: {error}"
+
+
+def test_a_kernel_that_gives_no_answer_has_every_name() -> None:
+    """So the cell is run as it stands."""
+
+    def execute(*words: object, **options: object) -> None:
+        raise TimeoutError
+
+    kernel: Any = SimpleNamespace(client=SimpleNamespace(execute=execute))
+    assert running._has_name(kernel, "numpy.float")
 
 
 def test_in_a_chapter(tmp_path: Path) -> None:

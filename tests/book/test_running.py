@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import nbformat
@@ -18,6 +19,7 @@ from tests.cli.terminal import Terminal
 
 import lockstep
 from lockstep.book import chapter, notebook_file, running, show, side_by_side
+from lockstep.book.execution import Executed
 from lockstep.book.kernel import Kernel, KernelFailed, Settings, started
 from lockstep.book.own_runs import OwnRun
 from lockstep.book.pieces import Cell
@@ -192,6 +194,15 @@ def test_a_kernel_that_gives_no_answer_after_its_last_cell(
     assert done.facts.keys() == {"python"}
 
 
+def test_a_log_that_a_cells_processes_fill_is_begun_anew(tmp_path: Path) -> None:
+    log = tmp_path / "log.txt"
+    with log.open("ab", buffering=0) as file:
+        file.write(b"x" * 10_000_001)
+        Kernel(None, None, log).trim_log()
+        file.write(b"std::bad_alloc\n")
+    assert log.read_bytes() == b"std::bad_alloc\n"
+
+
 def test_the_last_words_of_a_kernel_are_none_of_jupyters_own(tmp_path: Path) -> None:
     log = tmp_path / "log.txt"
     log.write_text(
@@ -218,19 +229,24 @@ def test_a_data_set_that_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_gigabyte_that_is_printed_is_not_kept(tmp_path: Path) -> None:
-    """A line of 10 MB a hundred times: the kernel drops it before it is sent."""
-    done = carried_out(tmp_path, "line = 'x' * 10_000_000\nfor _ in range(100):\n    print(line)")
-    assert done.is_whole
-    assert len(text_of(done, 0)) < 1_000_200
-    assert "[999,000,100 more characters" in text_of(done, 0)
+    """A hundred different lines of 10 MB: the kernel drops them before anything remembers them."""
+    pages = "from pathlib import Path\nint(Path('/proc/self/statm').read_text().split()[1])"
+    flood = "for i in range(10, 110):\n    print(f'{i:03}' + 'x' * 10_000_000)"
+    done = carried_out(tmp_path, pages, flood, pages)
+    assert problems(done)[:2] == ["", ""]
+    assert len(text_of(done, 1)) < 1_000_200
+    assert "[999,000,400 more characters" in text_of(done, 1)
+    assert int(text_of(done, 2)) - int(text_of(done, 0)) < 50_000  # of 4 KiB
 
 
 def test_a_value_of_ten_megabytes_is_cut(tmp_path: Path) -> None:
-    done = carried_out(tmp_path, "'x' * 10_000_000", "display('y' * 3_000_000)", "'short'")
+    html = "from IPython.display import HTML\nHTML('y' * 3_000_000)"
+    done = carried_out(tmp_path, "'x' * 10_000_000", html, "'short'")
     assert done.is_whole
     assert len(text_of(done, 0)) < 1_000_200
     assert text_of(done, 0).endswith("[9,000,002 more characters were printed and not kept]\n")
-    assert text_of(done, 1).endswith("[2,000,002 more characters were printed and not kept]\n")
+    shown = done.cells[1].executed.outputs[0]["data"]["text/html"]
+    assert shown.endswith("y\n[2,000,000 more characters were printed and not kept]\n")
     assert [item.executed.is_cut for item in done.cells] == [True, True, False]
 
 
@@ -311,18 +327,51 @@ def test_ctrl_c_twice(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> 
     assert nothing_left() == []
 
 
-def test_ctrl_c_between_two_cells(tmp_path: Path) -> None:
-    """Before a cell has begun, too, what ran is kept."""
+@pytest.mark.parametrize(
+    ("moment", "ran"), [("start", 0), ("cell 2", 1), ("last question", 3), ("shutdown", 3)]
+)
+def test_ctrl_c_outside_a_cell(
+    moment: str, ran: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What ran is kept; if nothing did, there is nothing to write over the files of another run."""
+
+    def now(name: str) -> None:
+        if name == moment:
+            raise KeyboardInterrupt
+
+    @contextmanager
+    def started(*words: object) -> Iterator[None]:
+        now("start")
+        yield
+        now("shutdown")
 
     class Pressed(running.Listener):
         def begun(self, number: int, total: int, cell: Cell) -> None:
-            if number == 2:
-                raise KeyboardInterrupt
+            now(f"cell {number}")
 
+    def ask(*words: object) -> tuple[dict[str, str], tuple[str, ...]]:
+        if executed:
+            now("last question")
+        return {"python": "3.11"}, ()
+
+    def execute(kernel: object, source: str, *words: object) -> Executed:
+        executed.append(source)
+        return Executed()
+
+    executed: list[str] = []
+    monkeypatch.setattr(running.kernels, "started", started)
+    monkeypatch.setattr(running, "_ask", ask)
+    monkeypatch.setattr(running, "execute", execute)
     found = chapter.read(written(tmp_path, "1 + 1", "2", "3"))
-    done = running.run(found, running.settings_for(found, "pytorch"), tmp_path, Pressed())
-    assert [run.executed.problem for run in done.cells] == ["", "interrupted", "not run"]
+    settings = running.settings_for(found, "pytorch")
+    if not ran:
+        with pytest.raises(KeyboardInterrupt):
+            running.run(found, settings, tmp_path, Pressed())
+        return
+    done = running.run(found, settings, tmp_path, Pressed())
+    assert problems(done) == [""] * ran + ["not run"] * (3 - ran)
     assert done.interrupted
+    assert done.facts == {"python": "3.11"}
 
 
 def test_a_terminal_that_closes(tmp_path: Path, nothing_left: Callable[[], list[str]]) -> None:

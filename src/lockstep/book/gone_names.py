@@ -93,7 +93,8 @@ def patched(
 
 
 def explained(problem: str, source: str, framework: str) -> str:
-    """An error's line, with what is to be known of a name in the cell that is gone.
+    """The error's line; if the cell uses a name that is gone, followed by the version that had it
+    and today's spelling.
 
     >>> line = "AttributeError: module 'paddle' has no attribute 'fluid'"
     >>> explained(line, "paddle.fluid.layers.fc(x, 2)", "paddle").partition(" (")[2]
@@ -114,5 +115,8 @@ def _concerns(gone: Gone, framework: str) -> bool:
 
 
 def _uses(gone: Gone, source: str) -> bool:
-    """Whether the cell has the name, or imports from it."""
-    return bool(gone.pattern.search(source)) or f"from {gone.name} import" in source
+    """Whether the cell has the name, imports it, or imports from it."""
+    parent, _, last = gone.name.rpartition(".")
+    name, above, last = map(re.escape, (gone.name, parent, last))
+    imported = rf"from {name} import\b|from {above} import (?:\([^)]*|[^\n(]*)(?<!\w){last}\b"
+    return bool(gone.pattern.search(source) or re.search(imported, source))

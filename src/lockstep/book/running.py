@@ -6,7 +6,6 @@ import ast
 import re
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -24,9 +23,8 @@ TIMEOUT = 4 * 3600.0  # seconds for a cell; training in full takes long on a lap
 ANSWER_SECONDS = 60.0  # for what is asked between cells
 NUM_DEVICES = 2
 NOT_RUN = Executed(problem="not run")
-INTERRUPTED = Executed(problem="interrupted", is_last=True, interrupted=True)
 
-# what only a chapter about several devices asks for
+# in a cell that asks for GPUs by name, or for several; try_gpu() alone takes what there is
 _DEVICES = re.compile(
     r"\bcuda\b|try_gpu\(\s*[^)\s]|try_all_gpus|DataParallel|\bnpx\.gpu|[\"']gpu:|num_gpus"
 )
@@ -54,6 +52,7 @@ class ChapterRun:
     facts: dict[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     patches: tuple[str, ...] = ()
+    interrupted: bool = False  # by Ctrl-C
 
     @property
     def num_ok(self) -> int:
@@ -64,10 +63,6 @@ class ChapterRun:
         """Whether every cell ran."""
         return self.num_ok == len(self.cells)
 
-    @property
-    def interrupted(self) -> bool:
-        return any(run.executed.interrupted for run in self.cells)
-
     def to_dict(self) -> dict[str, Any]:
         """Plain values for a program."""
         return {
@@ -75,6 +70,7 @@ class ChapterRun:
             "tab": self.tab,
             "framework": self.settings.framework,
             "ok": self.is_whole,
+            "interrupted": self.interrupted,
             "seconds": self.seconds,
             "facts": self.facts,
             "notes": list(self.notes),
@@ -131,32 +127,39 @@ def run(
     runs: list[CellRun] = []
     patches: list[str] = []  # what was run otherwise than it is written
     folder.mkdir(parents=True, exist_ok=True)
-    with kernels.started(settings, folder) as kernel:
-        facts, notes = _ask(kernel, settings.framework)  # in case that it dies later
-        executed = Executed()
-        for number, cell in enumerate(cells, 1):
-            if executed.is_last:
-                runs.append(CellRun(number, cell, NOT_RUN))
-                continue
-            executed = INTERRUPTED
-            with suppress(KeyboardInterrupt):  # before the cell has begun; in it, it is taken there
+    facts: dict[str, str] = {}
+    notes: tuple[str, ...] = ()
+    interrupted = False
+    try:
+        with kernels.started(settings, folder) as kernel:
+            facts, notes = _ask(kernel, settings.framework)  # in case that it dies later
+            for number, cell in enumerate(cells, 1):
                 listener.begun(number, len(cells), cell)
                 source, said = gone_names.patched(
                     cell.source, settings.framework, partial(_has_name, kernel)
                 )
                 patches += [f"cell {number}: {words}" for words in said]
                 executed = execute(kernel, source, timeout, listener.tick)
-            problem = gone_names.explained(executed.problem, cell.source, settings.framework)
-            executed = replace(executed, problem=problem)
-            runs.append(CellRun(number, cell, executed))
-            listener.ended(runs[-1], len(cells))
-        if not executed.is_last:
-            known, said = _ask(kernel, settings.framework)
-            facts, notes = facts | known, said or notes
+                problem = gone_names.explained(executed.problem, cell.source, settings.framework)
+                runs.append(CellRun(number, cell, replace(executed, problem=problem)))
+                listener.ended(runs[-1], len(cells))
+                if executed.is_last:
+                    interrupted = executed.interrupted
+                    break
+            else:
+                known, said = _ask(kernel, settings.framework)
+                facts, notes = facts | known, said or notes
+    except KeyboardInterrupt:  # between cells; what ran is kept, and where nothing did, old files
+        if not runs:
+            raise
+        interrupted = True
+    rest = enumerate(cells[len(runs) :], len(runs) + 1)
+    runs += [CellRun(number, cell, NOT_RUN) for number, cell in rest]
     seconds = time.monotonic() - begin
     return ChapterRun(
-        chapter, settings.tab, settings, tuple(runs), seconds, facts, notes, tuple(patches)
-    )
+        chapter, settings.tab, settings, tuple(runs), seconds, facts, notes, tuple(patches),
+        interrupted,
+    )  # fmt: skip
 
 
 def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -172,8 +175,8 @@ def _ask(kernel: kernels.Kernel, framework: str) -> tuple[dict[str, str], tuple[
 
 
 def _values(kernel: kernels.Kernel, expressions: dict[str, str]) -> dict[str, Any]:
-    """What Python expressions are in the kernel; one that fails has no value, and none has one
-    where a cell has left the kernel so that it gives no answer."""
+    """The values of Python expressions in the kernel. One that raises is left out; if the kernel
+    does not answer in time, all are."""
     try:
         reply = kernel.client.execute(
             "", silent=True, allow_stdin=False, user_expressions=expressions, reply=True,
@@ -190,6 +193,8 @@ def _values(kernel: kernels.Kernel, expressions: dict[str, str]) -> dict[str, An
 
 
 def _has_name(kernel: kernels.Kernel, name: str) -> bool:
-    """Whether what is installed beside the kernel has a dotted name."""
-    expression = f"__import__('pkgutil').resolve_name({name!r}) is not None"
-    return bool(_values(kernel, {"there": expression}).get("there", False))
+    """Whether what is installed beside the kernel has a dotted name; True where it cannot say, so
+    that the cell is run as it stands."""
+    resolved = f"__import__('pkgutil').resolve_name({name!r}) is not None"
+    found = _values(kernel, {"answers": "True", "there": resolved})
+    return "there" in found or "answers" not in found

@@ -11,8 +11,9 @@ from rich.cells import cell_len, set_cell_size
 
 from lockstep.book import notebook_file
 from lockstep.book.chapter_page import chapter_page
+from lockstep.book.kernel import Settings
 from lockstep.book.pieces import Cell
-from lockstep.book.running import CellRun, ChapterRun, Listener
+from lockstep.book.running import NUM_DEVICES, CellRun, ChapterRun, Listener
 from lockstep.files import write_whole
 from lockstep.report.progress import Report, work_progress
 from lockstep.report.quantities import duration
@@ -43,8 +44,7 @@ class CellLines(Listener):
 
     def tick(self, share: float, seconds: float) -> None:
         if seconds > LONG_SECONDS:
-            left = f"about {duration(round(seconds * (1 - share) / share))} left" if share else ""
-            self._report(min(share, 0.99), left or self._what)
+            self._report(min(share, 0.99), self._what)
 
     def ended(self, run: CellRun, total: int) -> None:
         self._bar.close()
@@ -83,11 +83,23 @@ def print_summary(run: ChapterRun, files: tuple[Path, Path]) -> None:
     said = f"all {len(run.cells)} cells ran"
     if not run.is_whole:
         said = f"{run.num_ok} of {len(run.cells)} cells ran"
-    print(f"\n{run.chapter.title}, {run.tab}: {said} in {duration(run.seconds)}")
+    how = "; interrupted" if run.interrupted else ""
+    print(f"\n{run.chapter.title}, {run.tab}: {said} in {duration(run.seconds)}{how}")
     for note in run.notes:
         print(f"note: {note}")
     for patch in run.patches:
         print(f"changed: {patch}")
     for file in files:
         print(f"{'notebook' if file.suffix == '.ipynb' else 'page'}: {file}")
-    print(f"its kernel, for your own Jupyter: lockstep env kernel {run.settings.framework}")
+    print(f"its kernel, for your own Jupyter: {kernel_command(run.settings)}")
+
+
+def kernel_command(settings: Settings) -> str:
+    """What makes a run's kernel known to Jupyter.
+
+    >>> kernel_command(Settings("torch", "pytorch", num_devices=4))
+    'lockstep env kernel torch --devices 4'
+    """
+    devices = settings.num_devices
+    words = f" --devices {devices}" if devices not in (0, NUM_DEVICES) else ""
+    return f"lockstep env kernel {settings.framework}{words}"

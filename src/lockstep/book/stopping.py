@@ -1,5 +1,5 @@
-"""SIGTERM, and a terminal that closes, while a chapter runs: taken as Ctrl-C, so that what ran is
-written and no kernel is left."""
+"""SIGTERM, and a terminal that closes, in a command that runs chapters: taken as Ctrl-C, so that
+what ran is written and no kernel is left."""
 
 from __future__ import annotations
 
