@@ -165,8 +165,7 @@ def _keras_turns(train_iter: Any, turns: Turns) -> Any:
 
 def _asked(work: Work, framework: str, path: Path, names: Any) -> Call:
     """The function that trains, and what the chapter calls it with."""
-    tab = next(tab for tab, name in chapters.TABS.items() if name == framework)
-    cells = chapters.read(path).cells(tab)
+    cells = chapters.read(path).cells(chapters.TAB_OF[framework])
     sources = [re.sub(r"^%.*$", "", cell.source, flags=re.MULTILINE) for cell in cells]
     calls: list[Call] = []
 

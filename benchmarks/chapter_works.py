@@ -22,13 +22,13 @@ BOTH = ("scratch", "concise")
 class Work:
     """A training that a chapter has in several tabs.
 
-    `mark` is found in the cells of that chapter only; `call` counts the trainings that its cells
-    ask for, from 0. `styles` are those of ours that are measured against it. `batch_size` and
-    `steps` are those of a pass over the data, here and there.
+    `subject` is that of the chapter, as `lockstep.book.own_runs` names it; `call` counts the
+    trainings that its cells ask for, from 0. `styles` are those of ours that are measured against
+    it. `batch_size` and `steps` are those of a pass over the data, here and there.
     """
 
     name: str
-    mark: str
+    subject: str
     call: int
     styles: tuple[str, ...]
     frameworks: tuple[str, ...]
@@ -39,7 +39,7 @@ class Work:
 
 def _minibatch(batch_size: int, call: int, styles: tuple[str, ...], suffix: str = "") -> Work:
     return Work(
-        f"minibatch b={batch_size}{suffix}", "def train_concise_ch11", call, styles,
+        f"minibatch b={batch_size}{suffix}", "minibatch", call, styles,
         ("torch", "mxnet", "tensorflow"), batch_size, 1500 // batch_size,
         lambda framework: contenders.airfoil(framework, batch_size),
     )  # fmt: skip
@@ -48,7 +48,7 @@ def _minibatch(batch_size: int, call: int, styles: tuple[str, ...], suffix: str 
 def _gru(style: str, call: int) -> Work:
     reset = {"scratch": "before", "concise": "after"}[style]
     return Work(
-        f"GRU, {style}", "def init_gru_state", call, (style,),
+        f"GRU, {style}", "gru", call, (style,),
         ("torch", "mxnet", "tensorflow", "paddle", "mindspore"), 32, 8,
         lambda framework: contenders.gru(framework, reset),
     )  # fmt: skip
@@ -62,11 +62,11 @@ WORKS = (
     _minibatch(10, 3, ("scratch",)),
     _minibatch(10, 4, ("concise",), ", concise"),
     Work(
-        "LeNet (max)", "class SquareRootScheduler", 0, BOTH,
+        "LeNet (max)", "schedules", 0, BOTH,
         ("torch", "mxnet", "tensorflow"), 256, IMAGE_STEPS, contenders.lenet,
     ),
     Work(
-        "LeNet (avg)", "def allreduce", 0, BOTH,
+        "LeNet (avg)", "devices", 0, BOTH,
         ("torch", "mxnet", "paddle"), 256, IMAGE_STEPS,
         lambda framework: contenders.lenet(framework, "avg"),
     ),

@@ -17,7 +17,8 @@ from pathlib import Path
 from benchmarks.chapter_works import IMAGE_STEPS, WORKS, Work
 from benchmarks.rounds import Contender, ContenderFailed, Timing, time_contenders
 from benchmarks.rows import Row, not_measured, ratio_row, show
-from lockstep.book import chapter as chapters
+from lockstep.book import matrix, own_runs
+from lockstep.book.chapter import TABS
 from lockstep.errors import InputError, LockstepError, unknown
 from lockstep.frameworks import environments
 from lockstep.processes.interpreters import variables
@@ -27,7 +28,7 @@ FOLDER = "../shared/seeds"
 LEAST = 0.3  # seconds of a round
 ENOUGH = 12.0  # seconds of the rounds of one row, if they are at least three
 TIMEOUT = 300.0  # for one round, set-up and compilation included
-KERAS = "jax"  # the framework that has no tab
+WITHOUT_TAB = "jax"  # the framework of which these chapters have no tab
 # why a row may not be faster: by the beginning of its claim
 EAGER = (
     "both call the layer, autograd and the optimizer step by step; ours also gathers the batch by "
@@ -49,7 +50,7 @@ WHY = {
         for batch_size in ("1500: concise", "1: concise", "100: concise", "10, concise")
     },
 }
-FRAMEWORKS = (*dict.fromkeys(name for work in WORKS for name in work.frameworks), KERAS)
+FRAMEWORKS = (*dict.fromkeys(name for work in WORKS for name in work.frameworks), WITHOUT_TAB)
 
 
 def rows(folder: Path, rounds: int, frameworks: Sequence[str] = FRAMEWORKS) -> Iterator[Row]:
@@ -59,20 +60,19 @@ def rows(folder: Path, rounds: int, frameworks: Sequence[str] = FRAMEWORKS) -> I
         for work in WORKS:
             if framework in work.frameworks:
                 yield from _rows(work, framework, places, rounds)
-    if KERAS in frameworks:
+    if WITHOUT_TAB in frameworks:
         yield from _keras_rows(rounds)
 
 
 def find_chapters(folder: Path) -> dict[str, dict[str, Path]]:
     """The file of each work's chapter, by the framework of its tab."""
     found: dict[str, dict[str, Path]] = {work.name: {} for work in WORKS}
-    for path in sorted(folder.glob("*")) if folder.is_dir() else ():
-        chapter = chapters.read(path)
-        for tab in set(chapter.tabs) & set(chapters.TABS):
-            code = "\n".join(cell.source for cell in chapter.cells(tab))
+    for chapter in matrix.find([str(folder)])[0] if folder.is_dir() else ():
+        for tab in set(chapter.tabs) & set(TABS):
+            subject = own_runs.subject_of(chapter, tab)
             for work in WORKS:
-                if work.mark in code:
-                    found[work.name].setdefault(chapters.TABS[tab], path)
+                if subject is not None and work.subject == subject.experiment:
+                    found[work.name].setdefault(TABS[tab], chapter.path)
     if not any(found.values()):
         remedy = f"Name the folder of the book's chapters: --chapters DIR, or {VARIABLE}."
         raise InputError("chapters", str(folder), "has none of the chapters measured", remedy)
@@ -113,7 +113,7 @@ def _keras_rows(rounds: int) -> Iterator[Row]:
     keras = "lenet keras on jax"
     ours = {"scratch": "lenet lockstep jax", "concise": "lenet lockstep jax, concise"}
     contenders = [Contender(name) for name in (keras, *ours.values())]
-    claims = {s: f"{KERAS}, LeNet (max): {s} against Keras on JAX" for s in ours}
+    claims = {s: f"{WITHOUT_TAB}, LeNet (max): {s} against Keras on JAX" for s in ours}
     try:
         times = _steps(contenders, rounds, IMAGE_STEPS)
     except ContenderFailed as error:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from lockstep.experiments import get
-from lockstep.experiments.minibatch import GOAL, LOSS, SETTINGS, WAYS, carried_out, chart, reached
+from lockstep.experiments.minibatch import GOAL, LOSS, SETTINGS, WAYS, chart, of_way, reached
 from lockstep.experiments.runs import Runs, Work
 from lockstep.report.curves import curve
 
@@ -27,7 +27,7 @@ def test_every_curve_ends_below_the_goal(found: Runs) -> None:
 
 
 def test_batches_of_100_are_soonest_with_a_data_loader(found: Runs) -> None:
-    times = {run.label: reached(run) for run in carried_out(found, next(iter(WAYS)))}
+    times = {run.label: reached(run) for run in of_way(found, next(iter(WAYS)))}
     assert None not in times.values()
     others = [times[name] for name in times if name != "b=100"]
     assert times["b=100"] < min(others)  # type: ignore[type-var, operator]
@@ -35,7 +35,7 @@ def test_batches_of_100_are_soonest_with_a_data_loader(found: Runs) -> None:
 
 def test_the_ways_differ_in_time_and_not_in_numbers(found: Runs) -> None:
     """Rounding: other orders of float32 sums, about 1e-7 at every step."""
-    slow, plain, fused = ({r.label: r for r in carried_out(found, way)} for way in WAYS)
+    slow, plain, fused = ({r.label: r for r in of_way(found, way)} for way in WAYS)
     for name in SETTINGS:
         loss = [runs[name].history[:, "loss"] for runs in (slow, plain, fused)]
         np.testing.assert_allclose(loss[0], loss[1], rtol=1e-4, atol=1e-5)
@@ -51,7 +51,7 @@ def test_the_figure_shows_the_measured_losses(found: Runs) -> None:
     for panel, way in zip(panels, WAYS, strict=True):
         assert panel.x_log
         drawn = {series.label: series for series in panel.series}
-        for run in carried_out(found, way):
+        for run in of_way(found, way):
             seconds, loss = curve(run, LOSS, "seconds")
             np.testing.assert_array_equal(drawn[run.label].x, seconds[seconds > 0])
             np.testing.assert_array_equal(drawn[run.label].y, loss[seconds > 0])

@@ -6,7 +6,6 @@ of the figures that the chapter's cells draw, with as many updates.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,6 +23,7 @@ TRAINED = "fused or compiled"  # the way of the experiment `minibatch` in which 
 # the metric of a run that a curve of the chapters' figures shows
 METRICS = {
     "loss": "final_train_loss",
+    "train loss": "train_loss",  # the mean over the epoch's batches, there and here
     "train": "train_perplexity",  # as train_ch8 names its curve
     "train acc": "final_train_accuracy",
     "test acc": "test_accuracy",
@@ -32,18 +32,17 @@ METRICS = {
 
 @dataclass(frozen=True)
 class Subject:
-    """An experiment, how its chapter is known by its cells, and its runs in the chapter's order.
+    """An experiment, what only its chapter's cells have, and its runs in the chapter's order.
     `steps` is how many updates a quick run makes; None: it is short already."""
 
     experiment: str
-    cells: re.Pattern[str]
+    mark: str
     runs: Callable[[], list[Planned]]
     steps: int | None
 
 
 def _minibatch() -> list[Planned]:
-    own = [run for run in minibatch.runs(None) if run.label.endswith(TRAINED)]
-    own = [replace(run, label=run.label.removesuffix(f", {TRAINED}")) for run in own]
+    own = minibatch.of_way(minibatch.runs(None), TRAINED)
     concise = recipes.changed(own[-1].spec, {"style": "concise"})
     return [*own, replace(own[-1], label=f"{own[-1].label}, concise", spec=concise)]
 
@@ -55,11 +54,10 @@ def _schedules() -> list[Planned]:
 
 
 SUBJECTS = (
-    Subject("gru", re.compile(r"\btrain_ch8\("), lambda: list(gru.runs(gru.Question())),
-            8 * QUICK.epochs),
-    Subject("minibatch", re.compile(r"\bget_data_ch11\("), _minibatch, None),
-    Subject("schedules", re.compile(r"\bCosineScheduler\("), _schedules, 30 * QUICK.train_batches),
-    Subject("devices", re.compile(r"\ballreduce\("),
+    Subject("gru", "def init_gru_state", lambda: list(gru.runs(gru.Question())), 8 * QUICK.epochs),
+    Subject("minibatch", "def train_concise_ch11", _minibatch, None),
+    Subject("schedules", "class SquareRootScheduler", _schedules, 30 * QUICK.train_batches),
+    Subject("devices", "def allreduce",
             lambda: list(devices.runs(devices.Question(devices=(1, 2)))), 10 * QUICK.train_batches),
 )  # fmt: skip
 
@@ -83,7 +81,7 @@ class OwnRun:
 def subject_of(chapter: Chapter, tab: str) -> Subject | None:
     """The experiment on a chapter's subject; None where Lockstep has none."""
     source = "\n".join(cell.source for cell in chapter.cells(tab))
-    return next((subject for subject in SUBJECTS if subject.cells.search(source)), None)
+    return next((subject for subject in SUBJECTS if subject.mark in source), None)
 
 
 def carried_out(

@@ -27,12 +27,20 @@ class Figure(NamedTuple):
 
 def figures(run: ChapterRun) -> list[Figure]:
     """Each figure that grew, in their order."""
-    found = [
-        Figure(output.get("metadata", {}).get(METADATA) or {}, item.executed.seconds)
-        for item in run.cells
-        for output in item.executed.outputs
-    ]
-    return [figure for figure in found if figure.values]
+    found = []
+    for item in run.cells:
+        for output in item.executed.outputs:
+            last = output.get("metadata", {}).get(METADATA) or {}
+            values = {name: float(value) for name, value in last.items()}  # "nan" is a text in JSON
+            if values:
+                found.append(Figure(values, item.executed.seconds))
+    return found
+
+
+def remarks(runs: Sequence[ChapterRun]) -> list[str]:
+    """What a reader must know before the figures: they are told apart by their number alone."""
+    said = "not every cell ran: a figure that it lacks is not seen, and later ones stand too high"
+    return [f"{run.tab}: {said}" for run in runs if not run.is_whole]
 
 
 def value_table(runs: Sequence[ChapterRun], own: Own | None = None) -> Table:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lockstep.d2l import options
-from lockstep.files import write_whole
+from lockstep.files import json_safe, write_whole
 from lockstep.report.charts import Panel, Series
 from lockstep.report.terminal_plot import print_plot
 from lockstep.showing import in_kernel, ipython, is_redrawn
@@ -58,7 +58,7 @@ class NotebookScreen:
 
         figure = drawn.draw()
         data = {"image/svg+xml": svg(figure), "text/plain": described(figure)}
-        about = {METADATA: drawn.last()}  # for programs that read the notebook
+        about = {METADATA: json_safe(drawn.last())}  # for programs that read the notebook
         if self._handle is None:
             self._handle = display(data, raw=True, metadata=about, display_id=True)
         else:

@@ -9,9 +9,9 @@ collected at once, step by step; and with steps fused or compiled, as Lockstep d
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from lockstep import recipes
 from lockstep.experiments.runs import Planned, Runs, of_runs
@@ -22,6 +22,7 @@ from lockstep.report.tables import TextTable
 
 LOSS = "final_train_loss"  # of the weights at that moment, over every example
 GOAL = 0.25
+Run = TypeVar("Run", Planned, LoggedRun)
 SETTINGS = {  # batch size, learning rate, epochs
     "gradient descent (b=1500)": (1500, 1.0, 10),
     "SGD (b=1)": (1, 0.005, 2),
@@ -43,7 +44,7 @@ def runs(asked: object) -> Iterator[Planned]:
             yield Planned(f"{name}, {way}", replace(spec, evaluate_steps=every))
 
 
-def carried_out(found: Runs, way: str) -> list[LoggedRun]:
+def of_way(found: Iterable[Run], way: str) -> list[Run]:
     """The runs of one way, named by their setting alone."""
     own = [run for run in found if run.label.endswith(f", {way}")]
     return [replace(run, label=run.label.removesuffix(f", {way}")) for run in own]
@@ -66,7 +67,7 @@ def tables(found: Runs) -> Iterator[TextTable | str]:
                 duration(run.history.seconds),
                 ", ".join(run.history.notes),
             ]
-            for run in carried_out(found, way)
+            for run in of_way(found, way)
         ]
         yield TextTable(columns, rows, left=("run", "ran as"), title=way)
 
@@ -76,7 +77,7 @@ def chart(found: Runs) -> Chart:
     goal = (Guide(GOAL, str(GOAL)),)
     drawn = [
         panel(
-            carried_out(found, way),
+            of_way(found, way),
             LOSS,
             "seconds",
             title=way,
