@@ -129,6 +129,13 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         chapter.read(tmp_path / "bytes.md")
 
 
+def test_a_notebook_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "own.ipynb"
+    path.write_text(as_notebook([(("pytorch",), "a = 1")]), encoding="utf-8-sig")
+    found = chapter.read(path)
+    assert (found.format, found.tabs) == ("notebook", ("pytorch",))
+
+
 def test_an_unknown_tab() -> None:
     with pytest.raises(InputError, match="Did you mean 'pytorch'"):
         parsed(as_markdown([(("pytorch",), "1")])).cells("torch")

@@ -9,6 +9,11 @@ import pytest
 from tests.book.chapters import as_markdown
 from tests.cli.conftest import Command
 
+from lockstep.book.chapter import Chapter
+from lockstep.book.execution import Executed
+from lockstep.book.kernel import Settings
+from lockstep.book.running import CellRun, ChapterRun
+
 
 def chapter(folder: Path) -> str:
     cells = [(("pytorch", "mxnet"), "a = 1"), (("pytorch",), "print(a)"), (("all",), "a")]
@@ -75,6 +80,32 @@ def test_check_refuses(mistake: Callable[..., str], folder: Path) -> None:
     (folder / "empty").mkdir()
     assert "Did you mean 'pytorch'" in mistake("book", "check", ".", "--tabs", "torch")
     assert "has no chapter" in mistake("book", "check", "empty")
+    assert "They have: pytorch, mxnet" in mistake("book", "check", ".", "--tabs", "jax")
+    for words in (("check", "."), ("compare", "own.md")):
+        assert "must be positive" in mistake("book", *words, "--timeout", "0")
+        assert "devices = 65" in mistake("book", *words, "--devices", "65")
+
+
+def test_check_that_is_interrupted_outside_a_cell(
+    lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The tabs that ran before are in the table."""
+
+    def run(found: Chapter, settings: Settings, *words: object) -> ChapterRun:
+        if settings.tab == "mxnet":
+            raise KeyboardInterrupt
+        cells = tuple(CellRun(1, cell, Executed()) for cell in found.cells(settings.tab))
+        return ChapterRun(found, settings.tab, settings, cells, 2.0)
+
+    monkeypatch.setattr("lockstep.book.running.run", run)
+    chapter(folder)
+    done = lockstep("book", "check", ".", "--tabs", "pytorch, mxnet")
+    assert done.code == 130
+    assert done.out.splitlines()[-1].split()[:3] == ["own", "ok", "3/3,"]
+    (folder / "latin.md").write_bytes(b"\xe4")
+    done = lockstep("book", "check", ".", "--tabs", "pytorch")
+    assert done.code == 1
+    assert "not read: chapter = 'latin.md': is not text in UTF-8" in done.err
 
 
 def test_compare(lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,12 @@ TABS = {
     "paddle": "paddle",
     "mindspore": "mindspore",
 }
-OLD_DEFAULT = "mxnet"  # the tab of a cell that names none, in chapters with several tabs
+TAB_OF = {framework: tab for tab, framework in TABS.items()}
+UNNAMED_TAB = "mxnet"  # the tab of a cell that names none, in chapters with several tabs
+
+
+class NoChapter(InputError):
+    """A file without a code cell."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +60,11 @@ class Chapter:
 
 
 def read(path: str | Path) -> Chapter:
-    """Read a chapter's file. A file without a code cell is an InputError."""
+    """Read a chapter's file. One that cannot be read is an InputError; one without a code cell is
+    a NoChapter."""
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")  # editors of Windows begin it with a mark
     except UnicodeDecodeError:
         raise _unreadable(path, "is not text in UTF-8") from None
     except OSError as error:
@@ -81,7 +87,7 @@ def parse(text: str, path: Path) -> Chapter:
     else:
         name, pieces = "Markdown", markdown.pieces(text)
     if not any(isinstance(piece, Cell) for piece in pieces):
-        raise _unreadable(path, "has no code cell")
+        raise _unreadable(path, "has no code cell", NoChapter)
     whole = tuple(with_default_tab(pieces))
     return Chapter(path, name, _title(whole) or path.stem, whole)
 
@@ -97,11 +103,10 @@ def with_default_tab(pieces: Iterable[Piece]) -> list[Piece]:
     cells = [piece for piece in pieces if isinstance(piece, Cell)]
     unnamed = "\n".join(cell.source for cell in cells if not cell.tabs)
     imported = re.search(r"^\s*from d2l import (\w+)", unnamed, re.MULTILINE)
-    tab_of = {framework: tab for tab, framework in TABS.items()}
-    if imported and imported[1] in tab_of:
-        default = tab_of[imported[1]]
+    if imported and imported[1] in TAB_OF:
+        default = TAB_OF[imported[1]]
     else:
-        default = OLD_DEFAULT if any(set(cell.tabs) - {ALL} for cell in cells) else ALL
+        default = UNNAMED_TAB if any(set(cell.tabs) - {ALL} for cell in cells) else ALL
     return [
         Cell(piece.source, (default,)) if isinstance(piece, Cell) and not piece.tabs else piece
         for piece in pieces
@@ -124,6 +129,6 @@ def _title(pieces: Iterable[Piece]) -> str:
     return ""
 
 
-def _unreadable(path: Path, problem: str) -> InputError:
+def _unreadable(path: Path, problem: str, kind: type[InputError] = InputError) -> InputError:
     remedy = "Name a chapter of the book in Markdown or reStructuredText, or a notebook."
-    return InputError("chapter", str(path), problem, remedy)
+    return kind("chapter", str(path), problem, remedy)

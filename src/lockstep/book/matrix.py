@@ -11,17 +11,18 @@ from lockstep.book import chapter as chapters
 from lockstep.book.notebook_file import is_executed
 from lockstep.book.running import ChapterRun
 from lockstep.errors import InputError, LockstepError, unknown
-from lockstep.report.quantities import duration
+from lockstep.report.quantities import duration, parse_list
 
 SUFFIXES = (".md", ".rst", ".ipynb", ".txt")
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One chapter in one tab: its run, or why there is none. `name` tells it from the others."""
+    """One chapter in one tab: its run, or why there is none. `name` tells it from the others; a
+    file that cannot be read has no tab."""
 
     name: str
-    chapter: chapters.Chapter
+    path: Path
     tab: str
     run: ChapterRun | None
     problem: str = ""
@@ -34,31 +35,34 @@ class Entry:
     def word(self) -> str:
         """How it ended, for a table."""
         if self.run is None:
-            return "not run"
+            return "not run" if self.tab else "not read"
         count = f"{self.run.num_ok}/{len(self.run.cells)}"
         return f"{'ok' if self.is_ok else 'failed'} {count}, {duration(round(self.run.seconds))}"
 
 
-def find(paths: Iterable[str]) -> list[chapters.Chapter]:
-    """The chapters among files and in folders; a file that is named and is none is an InputError,
-    one that lies in a folder is passed over, as are hidden folders and notebooks that `book run`
-    has written."""
-    found = []
+def find(paths: Iterable[str]) -> tuple[list[chapters.Chapter], list[Entry]]:
+    """The chapters among files and in folders, and an entry for each file in a folder that cannot
+    be read. Every file that is named must be a chapter. In folders, other files, hidden folders
+    and notebooks written by `book run` are passed over."""
+    found: list[chapters.Chapter] = []
+    unread: list[Entry] = []
     for path in map(Path, paths):
         if not path.is_dir():
             found.append(chapters.read(path))
             continue
         for file in sorted(path.rglob("*")):
             hidden = any(part.startswith(".") for part in file.relative_to(path).parts)
-            if file.suffix in SUFFIXES and not hidden and not is_executed(file):
+            if file.suffix in SUFFIXES and file.is_file() and not hidden and not is_executed(file):
                 try:
                     found.append(chapters.read(file))
-                except InputError:
+                except chapters.NoChapter:
                     continue
-    if not found:
+                except InputError as error:
+                    unread.append(Entry(str(file), file, "", None, str(error)))
+    if not found and not unread:
         problem, remedy = "has no chapter", "Name files, or folders that have some."
         raise InputError("chapters", list(paths), problem, remedy)
-    return found
+    return found, unread
 
 
 def names(found: Iterable[chapters.Chapter]) -> dict[Path, str]:
@@ -84,10 +88,10 @@ def _tail(path: Path, count: int) -> tuple[str, ...]:
 def read_tabs(text: str) -> tuple[str, ...]:
     """Names with commas between them, or all.
 
-    >>> read_tabs("pytorch,mxnet"), len(read_tabs("all"))
+    >>> read_tabs("pytorch, mxnet"), len(read_tabs("all"))
     (('pytorch', 'mxnet'), 6)
     """
-    names = tuple(chapters.TABS) if text == "all" else tuple(text.split(","))
+    names = tuple(chapters.TABS) if text == "all" else parse_list(text, "tabs")
     for name in names:
         if name not in chapters.TABS:
             raise unknown("tabs", name, [*chapters.TABS, "all"])
@@ -100,7 +104,11 @@ def check(
     run: Callable[[str, chapters.Chapter, str], ChapterRun],
 ) -> Iterator[Entry]:
     """Run each tab that a chapter has, under the chapter's name; a framework that is missing is an
-    entry without a run, and Ctrl-C is the last entry."""
+    entry without a run, and a run that is interrupted is the last entry."""
+    there = dict.fromkeys(tab for chapter in found for tab in chapter.tabs)
+    if found and not any(tab in tabs for tab in there):
+        remedy = f"They have: {', '.join(there)}."
+        raise InputError("tabs", ",".join(tabs), "in none of these chapters", remedy)
     named = names(found)
     for chapter in found:
         name = named[chapter.path]
@@ -108,19 +116,22 @@ def check(
             try:
                 done = run(name, chapter, tab)
             except LockstepError as error:
-                yield Entry(name, chapter, tab, None, str(error))
+                yield Entry(name, chapter.path, tab, None, str(error))
                 continue
-            yield Entry(name, chapter, tab, done)
+            yield Entry(name, chapter.path, tab, done)
             if done.interrupted:
                 return
 
 
 def matrix(entries: Sequence[Entry]) -> tuple[list[str], list[list[str]]]:
     """The head and the rows of the table: chapters by tabs."""
-    tabs = list(dict.fromkeys(entry.tab for entry in entries))
+    tabs = list(dict.fromkeys(entry.tab for entry in entries if entry.tab))
     words = {(entry.name, entry.tab): entry.word for entry in entries}
     named = dict.fromkeys(entry.name for entry in entries)
-    rows = [[name, *(words.get((name, tab), "") for tab in tabs)] for name in named]
+    rows = [
+        [name, *(words.get((name, tab), words.get((name, ""), "")) for tab in tabs)]
+        for name in named
+    ]
     return ["chapter", *tabs], rows
 
 
@@ -130,8 +141,8 @@ def to_list(entries: Sequence[Entry]) -> list[dict[str, Any]]:
         entry.run.to_dict()
         if entry.run
         else {
-            "chapter": str(entry.chapter.path),
-            "tab": entry.tab,
+            "chapter": str(entry.path),
+            "tab": entry.tab or None,
             "ok": False,
             "problem": entry.problem,
         }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from lockstep.cli.output import add_open_option, answer, open_page, print_table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lockstep.book.chapter import Chapter
     from lockstep.book.matrix import Entry
@@ -47,7 +47,19 @@ def register(subparsers: Any) -> None:
     handlers = ((tabs, _tabs), (run, _run), (check, _check), (compare, _compare))
     for command, handler in handlers:
         command.add_argument("--json", action="store_true", help="print JSON")
-        command.set_defaults(handler=handler)
+        command.set_defaults(handler=_stoppable(handler))
+
+
+def _stoppable(handler: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """The command; SIGTERM and a terminal that closes are Ctrl-C to it."""
+
+    def handle(args: argparse.Namespace) -> int:
+        from lockstep.book import stopping
+
+        with stopping.as_interrupt():
+            return handler(args)
+
+    return handle
 
 
 def _add_run_options(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +108,7 @@ def _words(row: dict[str, Any]) -> tuple[str, str, str]:
 def _run(args: argparse.Namespace) -> int:
     from lockstep.book import chapter, show
 
+    _check_options(args)
     found = chapter.read(args.chapter)
     done, files = _carried_out(args, found, args.tab or _only_tab(found))
     values = done.to_dict() | {"files": [str(file) for file in files]}
@@ -112,33 +125,29 @@ def _carried_out(
     """Run one tab as the options say, with a line for each cell, and write its files."""
     import sys
 
-    from lockstep.book import running, show, stopping
-    from lockstep.checks import whole
+    from lockstep.book import running, show
 
-    devices = whole("devices", args.devices, most=64)
-    settings = running.settings_for(found, tab, quick=args.quick, num_devices=devices)
-    timeout = _timeout(args)
+    settings = running.settings_for(found, tab, quick=args.quick, num_devices=args.devices)
+    timeout = running.TIMEOUT if args.timeout is None else args.timeout
     out = Path(args.out)
-    with stopping.as_interrupt():
-        with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
-            done = running.run(found, settings, out, lines, timeout)
-        return done, show.write(done, out, name)
+    with show.CellLines(sys.stderr if args.json else sys.stdout, sys.stderr) as lines:
+        done = running.run(found, settings, out, lines, timeout)
+    return done, show.write(done, out, name)
 
 
 def _check(args: argparse.Namespace) -> int:
     from lockstep.book import matrix
 
-    entries = _entries(args, args.chapters)
+    entries, interrupted = _entries(args, args.chapters)
     answer(args, matrix.to_list(entries), lambda: print_table(*matrix.matrix(entries)))
-    return _code(entries)
+    return _code(entries, interrupted)
 
 
 def _compare(args: argparse.Namespace) -> int:
     from lockstep.book import side_by_side
 
-    entries = _entries(args, [args.chapter])
+    entries, interrupted = _entries(args, [args.chapter])
     runs = [entry.run for entry in entries if entry.run is not None]
-    interrupted = any(run.interrupted for run in runs)
     own: dict[str, Sequence[OwnRun]] = {}
     try:
         if not interrupted:
@@ -148,12 +157,14 @@ def _compare(args: argparse.Namespace) -> int:
 
     def show() -> None:
         print("\nThe last values of each figure that grew, and the time of its cell")
+        for remark in side_by_side.remarks(runs):
+            print(remark)
         print_table(*side_by_side.value_table(runs, own))
         print("\nSeconds of each cell")
         print_table(*side_by_side.time_table(runs))
 
     answer(args, side_by_side.to_dict(runs, own), show)
-    return 130 if interrupted else _code(entries)
+    return _code(entries, interrupted)
 
 
 def _add_own_runs(
@@ -181,8 +192,9 @@ def _add_own_runs(
                 print(f"not run: {subject.experiment} in {framework}: {error}", file=sys.stderr)
 
 
-def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
-    """Run the tabs of chapters one after another, each as `book run` does."""
+def _entries(args: argparse.Namespace, paths: list[str]) -> tuple[list[Entry], bool]:
+    """Run the tabs of chapters one after another, each as `book run` does; whether Ctrl-C ended
+    that."""
     import sys
 
     from lockstep.book import matrix, show
@@ -195,16 +207,25 @@ def _entries(args: argparse.Namespace, paths: list[str]) -> list[Entry]:
             show.print_summary(done, files)
         return done
 
-    entries = []
-    for entry in matrix.check(matrix.find(paths), matrix.read_tabs(args.tabs), run):
-        entries.append(entry)
-        if entry.problem:
-            print(f"not run: {entry.problem}", file=sys.stderr)
-    return entries
+    _check_options(args)
+    tabs = matrix.read_tabs(args.tabs)
+    chapters, entries = matrix.find(paths)
+    for entry in entries:
+        print(f"not read: {entry.problem}", file=sys.stderr)
+    try:
+        for entry in matrix.check(chapters, tabs, run):
+            entries.append(entry)
+            if entry.problem:
+                print(f"not run: {entry.problem}", file=sys.stderr)
+    except KeyboardInterrupt:  # outside cells; the chapters before are kept
+        if not entries:
+            raise
+        return entries, True
+    return entries, any(entry.run is not None and entry.run.interrupted for entry in entries)
 
 
-def _code(entries: list[Entry]) -> int:
-    if any(entry.run is not None and entry.run.interrupted for entry in entries):
+def _code(entries: list[Entry], interrupted: bool) -> int:
+    if interrupted:
         return 130
     return 0 if entries and all(entry.is_ok for entry in entries) else 1
 
@@ -218,12 +239,10 @@ def _only_tab(found: Chapter) -> str:
     return found.tabs[0]
 
 
-def _timeout(args: argparse.Namespace) -> float:
-    from lockstep.book.running import TIMEOUT
+def _check_options(args: argparse.Namespace) -> None:
+    from lockstep.checks import whole
     from lockstep.errors import InputError
 
-    if args.timeout is None:
-        return TIMEOUT
-    if not 0 < args.timeout < float("inf"):
+    whole("devices", args.devices, most=64)
+    if args.timeout is not None and not 0 < args.timeout < float("inf"):
         raise InputError("timeout", args.timeout, "must be positive", "Give seconds.")
-    return float(args.timeout)

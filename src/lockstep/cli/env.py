@@ -33,8 +33,8 @@ def register(subparsers: Any) -> None:
     kernel = commands.add_parser(
         "kernel",
         help="let your Jupyter run notebooks in a framework's environment",
-        description="Registers a kernel for you alone, in which the book's names are there too; "
-        "for a framework whose book has chapters on several GPUs, another with virtual devices.",
+        description="Registers a kernel for you alone, with the book's names. Frameworks whose "
+        "book has chapters on several GPUs get a second one, with virtual devices.",
     )
     kernel.add_argument("frameworks", nargs="+", metavar="FRAMEWORK", help="a name, or all")
     help = "virtual devices of the second kernel, where there are no GPUs (default: 2)"
@@ -95,21 +95,26 @@ def _remove(args: argparse.Namespace) -> int:
 
 def _kernel(args: argparse.Namespace) -> int:
     from lockstep.book import kernel
-    from lockstep.book.chapter import TABS
+    from lockstep.book.chapter import TAB_OF
     from lockstep.checks import whole
     from lockstep.d2l import has_virtual_devices
 
     devices = whole("devices", args.devices, most=64)
-    tab_of = {framework: tab for tab, framework in TABS.items()}
+    code = 0
     for name in _named(args.frameworks):
         if args.remove:
             removed = ", ".join(kernel.unregister(name))
             print(f"{name}  {f'removed: {removed}' if removed else 'had no kernel'}")
             continue
         for count in (0, devices) if has_virtual_devices(name) else (0,):
-            settings = kernel.Settings(name, tab_of[name], num_devices=count)
-            print(f"{name}  {kernel.register(settings)}")
-    return 0
+            settings = kernel.Settings(name, TAB_OF[name], num_devices=count)
+            try:
+                print(f"{name}  {kernel.register(settings)}")
+            except LockstepError as error:  # one without an environment keeps no other from it
+                print(f"lockstep: {error}", file=sys.stderr)
+                code = error.exit_code
+                break
+    return code
 
 
 def _named(frameworks: list[str]) -> list[str]:
