@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from lockstep.book.kernel import Settings, jupyter_name
+from lockstep.errors import MissingError
 from lockstep.frameworks import environments, registry
 from lockstep.frameworks.environments import MARKER, Environment
 
@@ -170,3 +172,24 @@ def test_check_tells_what_is_wrong(
 def test_check_where_there_is_nothing_to_check(mistake: Callable[..., str], hide: Hide) -> None:
     hide(*environments.names())
     assert "lockstep env create torch" in mistake("env", "check")
+
+
+# --- kernel ---------------------------------------------------------------------------------------
+
+
+def test_a_missing_framework_keeps_no_kernel_of_another_away(
+    lockstep: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def register(settings: Settings) -> Path:
+        if settings.framework == "torch":
+            raise MissingError("torch is not installed here", "lockstep env create torch")
+        return Path("kernels") / jupyter_name(settings)
+
+    monkeypatch.setattr("lockstep.book.kernel.register", register)
+    done = lockstep("env", "kernel", "torch", "paddle", "jax", "--devices", "3")
+    assert done.code == MissingError.exit_code
+    assert done.out.split() == [
+        "paddle", "kernels/lockstep-paddle", "paddle", "kernels/lockstep-paddle-3-devices",
+        "jax", "kernels/lockstep-jax",
+    ]  # fmt: skip
+    assert done.err.count("torch is not installed") == 1
