@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
@@ -120,10 +121,11 @@ def test_compare(lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatc
 def test_compare_that_is_interrupted_in_its_own_runs(
     lockstep: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The chapter has run: its tables are printed all the same."""
+    """The chapter has run: its tables are printed all the same. SIGTERM is taken as Ctrl-C."""
 
     def interrupt(*words: object, **options: object) -> None:
-        raise KeyboardInterrupt
+        assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
+        signal.raise_signal(signal.SIGTERM)
 
     monkeypatch.setattr("lockstep.book.own_runs.carried_out", interrupt)
     code = "def allreduce(data):\n    pass\nallreduce(())"

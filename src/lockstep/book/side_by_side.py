@@ -38,8 +38,8 @@ def figures(run: ChapterRun) -> list[Figure]:
 
 
 def remarks(runs: Sequence[ChapterRun]) -> list[str]:
-    """What a reader must know before the figures: they are told apart by their number alone."""
-    said = "not every cell ran: a figure that it lacks is not seen, and later ones stand too high"
+    """What a reader must know before the figures, whose number alone says which belong together."""
+    said = "not every cell ran. If a figure is missing, later ones stand in the row before theirs."
     return [f"{run.tab}: {said}" for run in runs if not run.is_whole]
 
 
