@@ -58,7 +58,7 @@ def many(
         "animator = d2l.Animator('epoch', 'loss', xlim=[0, 3])\n"
         "for i in range(1, 4):\n    animator.add(i, 1 / i)\nprint('last', animator.Y[0][-1])",
         "a",
-        timeout=25.0,
+        timeout=10.0,
     )
     notebook, page = show.write(done, folder)
     return done, page.read_text(), json.loads(notebook.read_text())
@@ -76,7 +76,7 @@ def test_each_cell_ends_as_it_should(
     assert found[1] == "NameError: name 'undefined_name' is not defined"
     assert found[2] == "asks for input, and nobody is there to answer"
     assert found[3:5] == ["", ""]
-    assert found[5] == "not done after 25.0 s (--timeout)"
+    assert found[5] == "not done after 10.0 s (--timeout)"
     assert found[6:] == ["", "", ""]
     assert many[0].num_ok == 6
     assert not many[0].is_whole

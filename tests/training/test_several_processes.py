@@ -68,23 +68,25 @@ def deviation(one: ls.Result, other: ls.Result) -> float:
     return max(float(np.max(np.abs(a - b)) / np.max(np.abs(a))) for a, b in pairs)
 
 
-@pytest.mark.parametrize("num_devices", [2, 3])
+PATHS = {
+    "lenet": lenet(**{"model.pooling": "avg", "optimizer.kind": "momentum"}),
+    "lenet concise": lenet(style="concise", evaluate=("train",), **{"data.max_examples": 41}),
+    "gru": gru(),
+    "gru concise": gru(style="concise", **{"model.reset": "after", "optimizer.kind": "adam"}),
+    "gru with noise": gru(**{"optimizer.kind": "sgld", "optimizer.temperature": 1e-5}),
+    "recall": recall(),
+}
+SOON = {("lenet", 2), ("lenet concise", 2), ("gru", 3), ("gru concise", 2), ("recall", 3)}
+
+
+def path(name: str, num_devices: int) -> object:
+    marks = [needs_images] if name.startswith("lenet") else []
+    marks += [] if (name, num_devices) in SOON else [pytest.mark.slow]
+    return pytest.param(PATHS[name], num_devices, id=f"{name}-{num_devices}", marks=marks)
+
+
 @pytest.mark.parametrize(
-    "spec",
-    [
-        pytest.param(
-            lenet(**{"model.pooling": "avg", "optimizer.kind": "momentum"}), marks=needs_images
-        ),
-        pytest.param(
-            lenet(style="concise", evaluate=("train",), **{"data.max_examples": 41}),
-            marks=needs_images,
-        ),
-        gru(),
-        gru(style="concise", **{"model.reset": "after", "optimizer.kind": "adam"}),
-        gru(**{"optimizer.kind": "sgld", "optimizer.temperature": 1e-5}),
-        recall(),
-    ],
-    ids=["lenet", "lenet concise", "gru", "gru concise", "gru with noise", "recall"],
+    ("spec", "num_devices"), [path(name, number) for name in PATHS for number in (2, 3)]
 )
 def test_the_path_of_one(spec: RunSpec, num_devices: int) -> None:
     """Only the order of sums differs: some 1e-16 a step. 41 examples leave one for the last batch:
@@ -226,7 +228,7 @@ def test_ctrl_c_reaches_all(tmp_path: Path) -> None:
 
 
 @needs_proc
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_torchrun_starts_all_anew(tmp_path: Path, rank: int) -> None:
     """At a step that nobody chose, and to the end of an undisturbed run, bit for bit."""
     spec, folder = airfoil(epochs=8), tmp_path / "run"
