@@ -1,10 +1,16 @@
-"""The d2l names in TensorFlow: `from lockstep.d2l import tensorflow as d2l`."""
+"""The d2l names in TensorFlow: `from lockstep.d2l import tensorflow as d2l`.
+
+That import has Keras 2 take the place of `tf.keras`, unless `tf.keras` was used before.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from lockstep.d2l import names
+from lockstep.d2l.tensorflow import startup
+
+startup.prefer_keras_2()
 
 
 def __getattr__(name: str) -> Any:
