@@ -104,6 +104,15 @@ def test_accuracy_counts_every_example() -> None:
     assert d2l.evaluate_accuracy_gpu(net, batches) == pytest.approx(2 / 3)
 
 
+def test_predict_ch3_shows_as_many_images_as_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    batches = d2l.load_array((torch.zeros(3, 1, 28, 28), torch.tensor([9, 0, 1])), 3, False)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+    for n, shown in ((1, 1), (2, 2), (6, 3)):
+        d2l.predict_ch3(net, batches, n)
+        drawing.finish()
+        assert capsys.readouterr().out.count("[an image: ") == shown
+
+
 def text_batches(num_steps: int = 8) -> tuple[list[tuple[torch.Tensor, torch.Tensor]], Vocab]:
     """A text that repeats itself: "abcd" again and again."""
     vocab = Vocab(list("abcd"))
