@@ -1,6 +1,6 @@
 """The d2l names in TensorFlow: `from lockstep.d2l import tensorflow as d2l`.
 
-That import has Keras 2 take the place of `tf.keras`, unless `tf.keras` was used before.
+That import has `tf.keras` be Keras 2, unless it was used before.
 """
 
 from __future__ import annotations
