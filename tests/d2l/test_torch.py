@@ -63,8 +63,11 @@ def test_every_row_comes_once_in_a_pass() -> None:
     assert [len(x) for x, _ in seen] == [3, 3, 1]
     assert sorted(torch.cat([x for x, _ in seen]).tolist()) == rows.tolist()
     assert all(torch.equal(y, 2 * x) for x, y in seen)
-    in_order = [x.tolist() for (x,) in d2l.load_array((rows,), 3, is_train=False)]
-    assert in_order == [[0, 1, 2], [3, 4, 5], [6]]
+    in_order = d2l.load_array((rows,), 3, is_train=False)
+    assert [x.tolist() for (x,) in in_order] == [[0, 1, 2], [3, 4, 5], [6]]
+    for (x,) in in_order:
+        x += 1  # a batch is one's own
+    assert rows.tolist() == list(range(7))
 
 
 def test_airfoil_as_the_room_of_data_has_it() -> None:

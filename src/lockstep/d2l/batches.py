@@ -47,11 +47,11 @@ class Batches:
         return self._count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        size, arrays = self.batch_size, self.arrays
-        if self._order is not None:
-            # all at once: for small batches, picking rows would take longer than the training
-            rows = self._order(len(arrays[0]))[: self._count * size]
-            arrays = [array[rows] for array in arrays]
+        size = self.batch_size
+        rows = (self._order or np.arange)(len(self.arrays[0]))[: self._count * size]
+        # all at once: for small batches, picking rows would take longer than the training. They are
+        # copies, which a cell may change.
+        arrays = [array[rows] for array in self.arrays]
         for first in range(0, self._count * size, size):
             yield self._finish(*(array[first : first + size] for array in arrays))
 
