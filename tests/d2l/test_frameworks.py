@@ -10,6 +10,8 @@ import importlib
 import os
 import random
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -196,7 +198,9 @@ def test_text_that_repeats_itself_is_learnt(
     assert 1.0 <= perplexity < 2
 
 
-def test_several_devices(framework: str, d2l: Any, builder: Any) -> None:
+def test_several_devices(
+    framework: str, d2l: Any, builder: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
     if lacks(framework, "train_ch13"):
         pytest.skip("its book has no chapter on several devices")
     with_images()
@@ -209,6 +213,8 @@ def test_several_devices(framework: str, d2l: Any, builder: Any) -> None:
     )
     train, test = d2l.load_data_fashion_mnist(64)
     builder.train_ch13(d2l, train, test)
+    trained = float(re.findall(r"loss ([\d.]+)", capsys.readouterr().out)[0])
+    assert trained < 2.0  # log 10 = 2.3 before anything is learnt
 
 
 @pytest.mark.skipif(TESTED != "mindspore", reason="MindSpore takes a tuple for a constant")
@@ -227,3 +233,33 @@ def test_scratch_models_in_mindspore_are_compiled_once(d2l: Any, builder: Any) -
     d2l.train_ch8(net, batches, vocab, 1.0, 20)
     assert time.monotonic() - begin < 6 * once + 5
     assert d2l.predict_ch8("ab", 6, net, vocab) == "abcdabcd"  # its parameters moved
+
+
+@pytest.mark.skipif(TESTED != "tensorflow", reason="only TensorFlow has two versions of Keras")
+def test_importing_the_names_is_enough_for_keras_2() -> None:
+    """In a process of its own: in this one `prepare` was called."""
+    code = "{}\nprint(tf.keras.layers.RNN(tf.keras.layers.GRUCell(2), time_major=True).time_major)"
+    names, framework = "from lockstep.d2l import tensorflow as d2l", "import tensorflow as tf"
+    for order in ((names, framework), (framework, names)):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format("\n".join(order))],
+            capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        assert done.stdout == "True\n", done.stderr
+
+
+@pytest.mark.skipif(TESTED not in ("mxnet", "paddle"), reason="torch's are in test_virtual.py")
+@pytest.mark.filterwarnings("ignore:To copy construct")  # Paddle's advice on what the chapters do
+def test_virtual_devices(d2l: Any, builder: Any) -> None:
+    """The last test of this file: they stay for the whole process."""
+    assert room.virtual_devices(TESTED, 2)
+    assert d2l.num_gpus() == len(d2l.try_all_gpus()) == 2
+    assert str(d2l.try_gpu(2)) == str(d2l.cpu())  # Paddle's places are not compared by value
+    with pytest.raises(builder.REFUSAL, match="there are 2 virtual devices"):
+        d2l.gpu(2)
+    own = d2l.ones((1, 2))
+    first, second = (builder.sent(own, device) for device in d2l.try_all_gpus())
+    first[:] = 7.0
+    assert [to_numpy(array).tolist() for array in (own, first, second)] == [
+        [[1.0, 1.0]], [[7.0, 7.0]], [[1.0, 1.0]],
+    ]  # fmt: skip

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import lockstep
+from lockstep.d2l import has_virtual_devices
+from lockstep.errors import MissingError
 
 SOURCE = Path(lockstep.__file__).resolve().parents[1]
 
@@ -42,7 +47,11 @@ def test_another_d2l_stays_in_place(tmp_path: Path) -> None:
     (tmp_path / "d2l" / "__init__.py").write_text("real = True\n")
     code = "import lockstep.d2l as l\n{}\nimport d2l; print(hasattr(d2l, 'real'))"
     kept = python(
-        code.format("try: l.install()\nexcept l.TakenError as error: print(error)"), tmp_path
+        code.format(
+            "try: l.install(quick=True)\nexcept l.TakenError as error: print(error)\n"
+            "assert not l.options.current().quick"
+        ),
+        tmp_path,
     )
     assert "is installed here" in kept.stdout
     assert kept.stdout.endswith("True\n"), kept.stderr
@@ -53,3 +62,37 @@ def test_another_d2l_stays_in_place(tmp_path: Path) -> None:
 def test_an_unknown_framework_is_an_import_error() -> None:
     done = python("import lockstep.d2l as l; l.install(); from d2l import nothing")
     assert "ImportError" in done.stderr
+
+
+@pytest.fixture
+def keras_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """The names in TensorFlow are imported anew, and what that sets is undone."""
+    for name in ("TF_USE_LEGACY_KERAS", "TF_CPP_MIN_LOG_LEVEL"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    monkeypatch.delitem(sys.modules, "lockstep.d2l.tensorflow", raising=False)
+    return monkeypatch
+
+
+def test_importing_the_names_in_tensorflow_chooses_keras_2(
+    keras_is_asked_for: pytest.MonkeyPatch,
+) -> None:
+    has_virtual_devices("tensorflow")  # a mere question chooses nothing
+    assert "TF_USE_LEGACY_KERAS" not in os.environ
+    importlib.import_module("lockstep.d2l.tensorflow")
+    assert os.environ["TF_USE_LEGACY_KERAS"] == "1"
+
+
+def test_a_missing_keras_2_is_named_with_the_version_and_the_python(
+    keras_is_asked_for: pytest.MonkeyPatch,
+) -> None:
+    from lockstep.d2l.tensorflow import startup
+
+    keras_is_asked_for.setattr(startup, "find_spec", lambda name: name == "tensorflow")
+    table = {"tensorflow": ["tensorflow-cpu"]}
+    keras_is_asked_for.setattr(startup.metadata, "packages_distributions", lambda: table)
+    keras_is_asked_for.setattr(startup.metadata, "version", {"tensorflow-cpu": "2.19.1"}.get)
+    with pytest.raises(MissingError) as failure:
+        startup.prefer_keras_2()
+    command = f'{sys.executable} -m pip install --no-deps "tf_keras==2.19.*"'
+    assert failure.value.remedy == f"Install it with: {command}"

@@ -71,6 +71,8 @@ def defined(framework: str) -> set[str]:
             body = ast.parse(path.read_text()).body
             kinds = (ast.FunctionDef, ast.ClassDef)
             found |= {node.name for node in body if isinstance(node, kinds)} & set(group)
+            imported = [node for node in body if isinstance(node, ast.ImportFrom)]
+            found |= {alias.name for node in imported for alias in node.names} & set(group)
     return found
 
 
@@ -88,6 +90,21 @@ def test_an_unknown_name_has_a_near_one() -> None:
 
     with pytest.raises(AttributeError, match="Did you mean 'Animator'"):
         _ = d2l.Animater
+
+
+def test_a_name_that_another_framework_has() -> None:
+    from lockstep.d2l import torch as d2l
+
+    with pytest.raises(AttributeError, match=r"'TrainCallback': is not known.* Known: .*train_ch8"):
+        _ = d2l.TrainCallback
+
+
+def test_python_may_ask_for_its_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without importing the framework for a message that nobody reads."""
+    from lockstep.d2l import jax as d2l
+
+    monkeypatch.setattr(names, "known", lambda package: pytest.fail("it lists every name"))
+    assert not hasattr(d2l, "__wrapped__")
 
 
 def test_the_table_has_each_name_once() -> None:

@@ -55,6 +55,22 @@ def test_another_figure_finishes_the_one_before(capsys: pytest.CaptureFixture[st
     assert "A = square" in capsys.readouterr().out
 
 
+def test_figures_that_change_again_are_drawn_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """A cell goes on with the figure of a cell before; two figures of a cell grow in turns."""
+    options.set(figures="terminal")
+    first, second = (plotting.Animator(legend=[name, "b"]) for name in ("first", "second"))
+    for epoch in range(3):
+        first.add(epoch, (1, 2))
+        second.add(epoch, (1, 2))
+    drawing.finish()
+    out = capsys.readouterr().out
+    assert (out.count("A = first"), out.count("A = second")) == (1, 1)
+    first.add(3, (1, 2))
+    drawing.finish()
+    out = capsys.readouterr().out
+    assert (out.count("A = first"), out.count("A = second")) == (1, 0)
+
+
 def test_a_folder_gets_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options.set(figures=str(tmp_path))
     grown()

@@ -63,8 +63,11 @@ def test_every_row_comes_once_in_a_pass() -> None:
     assert [len(x) for x, _ in seen] == [3, 3, 1]
     assert sorted(torch.cat([x for x, _ in seen]).tolist()) == rows.tolist()
     assert all(torch.equal(y, 2 * x) for x, y in seen)
-    in_order = [x.tolist() for (x,) in d2l.load_array((rows,), 3, is_train=False)]
-    assert in_order == [[0, 1, 2], [3, 4, 5], [6]]
+    in_order = d2l.load_array((rows,), 3, is_train=False)
+    assert [x.tolist() for (x,) in in_order] == [[0, 1, 2], [3, 4, 5], [6]]
+    for (x,) in in_order:
+        x += 1  # a batch is one's own
+    assert rows.tolist() == list(range(7))
 
 
 def test_airfoil_as_the_room_of_data_has_it() -> None:
@@ -102,6 +105,15 @@ def test_accuracy_counts_every_example() -> None:
     batches = d2l.load_array((x, torch.tensor([0, 1, 1])), 2, is_train=False)
     assert d2l.evaluate_accuracy(net, batches) == pytest.approx(2 / 3)
     assert d2l.evaluate_accuracy_gpu(net, batches) == pytest.approx(2 / 3)
+
+
+def test_predict_ch3_shows_as_many_images_as_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    batches = d2l.load_array((torch.zeros(3, 1, 28, 28), torch.tensor([9, 0, 1])), 3, False)
+    net = nn.Sequential(nn.Flatten(), nn.Linear(784, 10))
+    for n, shown in ((1, 1), (2, 2), (6, 3)):
+        d2l.predict_ch3(net, batches, n)
+        drawing.finish()
+        assert capsys.readouterr().out.count("[an image: ") == shown
 
 
 def text_batches(num_steps: int = 8) -> tuple[list[tuple[torch.Tensor, torch.Tensor]], Vocab]:

@@ -7,7 +7,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+import torch
+
 import lockstep
+from lockstep.d2l.torch import virtual
 
 SCRIPT = Path(__file__).with_name("virtual_script.py")
 
@@ -19,4 +23,13 @@ def test_virtual_devices() -> None:
         env={**os.environ, "PYTHONPATH": source},
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() in ("all as on GPUs", "")
+    assert done.stdout.strip() in ("all as on GPUs", "real GPUs are used")
+
+
+def test_with_a_gpu_nothing_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in for a GPU: torch says that there is one."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    before = dict(vars(torch.cuda)), torch.nn.DataParallel, torch.nn.Parameter.__new__
+    assert not virtual.switch_on(2)
+    assert before == (dict(vars(torch.cuda)), torch.nn.DataParallel, torch.nn.Parameter.__new__)
+    assert torch.ones(1).get_device() == -1

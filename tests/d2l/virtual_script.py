@@ -11,6 +11,7 @@ from lockstep import d2l as names
 
 if torch.cuda.is_available():
     assert not names.virtual_devices("torch", 2)  # real ones are used
+    print("real GPUs are used")
     raise SystemExit
 
 assert names.virtual_devices("torch", 2)
@@ -40,6 +41,18 @@ assert "device='cuda:0'" in repr(a)
 assert "device='cuda:0'" in f"{a}"
 assert f"{a.mean():.1f}" == "1.0"
 assert refused(lambda: torch.ones(1, device="cuda:2"))
+
+# --- the current device ---
+assert (torch.ones(1).get_device(), a.get_device()) == (-1, 0)
+torch.cuda.set_device(1)
+assert torch.cuda.current_device() == 1
+assert torch.ones(1).cuda().device == torch.ones(1, device="cuda").device == ONE
+with torch.cuda.device(0):
+    assert torch.ones(1).to("cuda").device == ZERO
+assert torch.cuda.current_device() == 1
+assert refused(lambda: torch.cuda.set_device(2))
+torch.cuda.set_device(device=ZERO)
+torch.cuda.synchronize(device=ONE)
 
 # --- copies are separate ---
 b = a.to(ONE)

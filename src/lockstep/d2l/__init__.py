@@ -17,6 +17,7 @@ import sys
 from collections.abc import Sequence
 from importlib.abc import Loader
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 from lockstep.d2l import options
@@ -61,24 +62,33 @@ def install(
     A package d2l that is installed stays in place, and a TakenError says so, unless `replace` is
     set. `quick` shortens training; `figures` is "notebook", "terminal" or a folder to write to.
     """
+    if _FINDER not in sys.meta_path:
+        if not replace and importlib.util.find_spec(NAME) is not None:
+            raise TakenError(
+                "the package d2l is installed here. Take Lockstep's names with "
+                "`from lockstep.d2l import torch as d2l`, or replace it: install(replace=True)"
+            )
+        _forget()
+        sys.meta_path.insert(0, _FINDER)
     options.set(quick=quick, figures=figures)
+
+
+def uninstall() -> None:
+    """End what `install` began; modules that were imported keep working."""
     if _FINDER in sys.meta_path:
-        return
-    if not replace and importlib.util.find_spec(NAME) is not None:
-        raise TakenError(
-            "the package d2l is installed here. Take Lockstep's names with "
-            "`from lockstep.d2l import torch as d2l`, or replace it: install(replace=True)"
-        )
+        sys.meta_path.remove(_FINDER)
+    _forget()
+
+
+def _forget() -> None:
+    """Let the next import of d2l look for it anew."""
     for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
         del sys.modules[name]
-    sys.meta_path.insert(0, _FINDER)
 
 
 def prepare(framework: str) -> None:
     """Set what a framework's names need before the framework is imported."""
-    path = f"lockstep.d2l.{framework}.startup"
-    if importlib.util.find_spec(path):
-        importlib.import_module(path)
+    importlib.import_module(f"lockstep.d2l.{framework}")
 
 
 def has_virtual_devices(framework: str) -> bool:
@@ -87,7 +97,8 @@ def has_virtual_devices(framework: str) -> bool:
     >>> has_virtual_devices("torch"), has_virtual_devices("jax")
     (True, False)
     """
-    return importlib.util.find_spec(f"lockstep.d2l.{framework}.virtual") is not None
+    # not by find_spec, which imports the package, and that of TensorFlow chooses its Keras
+    return (Path(__file__).parent / framework / "virtual.py").exists()
 
 
 def virtual_devices(framework: str, count: int) -> bool:
@@ -98,11 +109,3 @@ def virtual_devices(framework: str, count: int) -> bool:
     if switched:
         options.note(f"{count} virtual devices in place of GPUs")
     return switched
-
-
-def uninstall() -> None:
-    """End what `install` began; modules that were imported keep working."""
-    if _FINDER in sys.meta_path:
-        sys.meta_path.remove(_FINDER)
-    for name in [name for name in sys.modules if name.partition(".")[0] == NAME]:
-        del sys.modules[name]

@@ -1,4 +1,4 @@
-"""Batches of examples, in a new order each pass; and Fashion-MNIST as the chapters load it."""
+"""Batches of examples, in a new order each pass; and what becomes of the chapters' data first."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.d2l import options
-from lockstep.data import Examples, fashion_mnist
 
 # changes the NumPy arrays of a batch, one for each array that is passed over
 Finish = Callable[..., tuple[Any, ...]]
@@ -23,9 +22,8 @@ LABELS = (
 class Batches:
     """Passes over arrays of equal length, `batch_size` rows at a time; the last may be smaller.
 
-    `order(n)` gives the rows of a pass, None as they lie. `take(array, rows)` picks rows;
-    `finish` is applied to the arrays of each batch. In a quick run a pass has at most `most`
-    batches.
+    `order(n)` gives the rows of a pass, None as they lie. `finish` is applied to the arrays of each
+    batch. In a quick run a pass has at most `most` batches.
 
     >>> [batch[0].tolist() for batch in Batches([np.arange(3)], 2, None)]
     [[0, 1], [2]]
@@ -36,12 +34,11 @@ class Batches:
         arrays: Sequence[Any],
         batch_size: int,
         order: Callable[[int], Any] | None,
-        take: Callable[[Any, Any], Any] = lambda array, rows: array[rows],
         finish: Finish = lambda *arrays: arrays,
         most: int | None = None,
     ) -> None:
         self.arrays, self.batch_size, self._order = arrays, batch_size, order
-        self._take, self._finish = take, finish
+        self._finish = finish
         self._count = -(-len(arrays[0]) // batch_size)
         if most is not None:
             self._count = options.shortened("batches of a pass", self._count, most)
@@ -50,18 +47,13 @@ class Batches:
         return self._count
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        size, arrays = self.batch_size, self.arrays
-        if self._order is not None:
-            # all at once: for small batches, picking rows would take longer than the training
-            rows = self._order(len(arrays[0]))[: self._count * size]
-            arrays = [self._take(array, rows) for array in arrays]
+        size = self.batch_size
+        rows = (self._order or np.arange)(len(self.arrays[0]))[: self._count * size]
+        # all at once: for small batches, picking rows would take longer than the training. They are
+        # copies, which a cell may change.
+        arrays = [array[rows] for array in self.arrays]
         for first in range(0, self._count * size, size):
             yield self._finish(*(array[first : first + size] for array in arrays))
-
-
-def fashion_mnist_examples() -> tuple[Examples, Examples]:
-    """The training and the test images: bytes (N, 28, 28), and labels (N,)."""
-    return fashion_mnist.load()
 
 
 def resized(images: NDArray[Any], size: int | tuple[int, int]) -> NDArray[np.float32]:

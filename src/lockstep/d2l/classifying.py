@@ -71,7 +71,8 @@ class Evaluation:
         names = get_fashion_mnist_labels(to_numpy(y)), get_fashion_mnist_labels(said)
         titles = [f"{true}\n{guess}" for true, guess in zip(*names, strict=True)]
         images = to_numpy(X)[:n]
-        show_images(images.reshape(n, *images.squeeze().shape[1:]), 1, n, titles=titles[:n])
+        plain = images.reshape(len(images), *(size for size in images.shape[1:] if size > 1))
+        show_images(plain, 1, len(plain), titles=titles)
 
 
 class Training(Evaluation):

@@ -10,7 +10,9 @@ import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from lockstep.data import fetch, list_sources
+from lockstep.d2l import options
+from lockstep.data import Found, fetch, list_sources
+from lockstep.data.data_set import source_named
 from lockstep.data.folders import cache_folder
 from lockstep.errors import MissingError, unknown
 from lockstep.files import write_whole
@@ -27,8 +29,8 @@ SECONDS = 60.0
 def download(name: str, cache_dir: str = "") -> str:
     """The path of a file that DATA_HUB names, verified.
 
-    A file that Lockstep knows (by its SHA-1) comes from Lockstep's places; another one from its
-    address, into `cache_dir` or Lockstep's cache.
+    A file that Lockstep knows (by its SHA-1) comes from Lockstep's places, perhaps in another
+    edition, which is noted; another one from its address, into `cache_dir` or Lockstep's cache.
 
     >>> Path(download("airfoil")).stat().st_size
     59984
@@ -37,18 +39,27 @@ def download(name: str, cache_dir: str = "") -> str:
         raise unknown("DATA_HUB", name, DATA_HUB)
     address, digest = DATA_HUB[name]
     for source in list_sources():
-        editions = [edition for file in source.files for edition in file.editions]
-        if any(edition.digest == digest for edition in editions):
-            return str(fetch(source).paths[0])
+        for place, file in enumerate(source.files):
+            if any(edition.digest == digest for edition in file.editions):
+                found = fetch(source)
+                note_edition(found)
+                return str(found.paths[place])
     folder = Path(cache_dir) if cache_dir else cache_folder() / "d2l"
     path = folder / urlsplit(address).path.rpartition("/")[2]
     if path.is_file() and hashlib.sha1(path.read_bytes()).hexdigest() == digest:
         return str(path)
-    return str(write_whole(path, _fetched(name, address, digest)))
+    return str(write_whole(path, _fetched(name, address, digest, path)))
 
 
-def _fetched(name: str, address: str, digest: str) -> bytes:
-    remedy = f"Put the file's folder where it is looked for, or fetch it yourself: {address}"
+def note_edition(found: Found) -> None:
+    """Have a reader of the results know that they are of other data than the book's."""
+    if found.edition != "d2l":
+        title = source_named(found.name).title
+        options.note(f"{title}: another edition than the book's, {found.edition}")
+
+
+def _fetched(name: str, address: str, digest: str, path: Path) -> bytes:
+    remedy = f"Fetch {address} yourself and put it at {path}."
     try:
         with urllib.request.urlopen(address, timeout=SECONDS) as answer:
             content: bytes = answer.read()

@@ -113,44 +113,46 @@ def screen() -> Screen:
 
 
 class Growing:
-    """A figure that may change until it is finished; at most one exists at a time."""
+    """A figure that may change. What changes it after it was finished opens it again, in a new
+    place: a cell may go on with the figure of a cell before."""
 
     def __init__(self, drawn: Drawn) -> None:
-        self._drawn, self._screen = drawn, screen()
+        self._drawn = drawn
+        self._screen: Screen | None = None  # while it is open
         self._shown = 0.0
-        self._changed = False
 
     def changed(self, status: str = "") -> None:
         """Draw it again if it is time for that."""
-        self._changed = True
+        if self._screen is None:
+            self._screen = screen()
+            _open.append(self)
         now = time.monotonic()
         if options.current().live and now - self._shown >= SECONDS:
             self._screen.show(self._drawn, status)
             self._shown = time.monotonic()
 
     def finish(self) -> None:
-        if self._changed:
+        if self._screen is not None:
             self._screen.finish(self._drawn)
-        self._changed = False
+        self._screen = None
         self._drawn.close()
 
 
-_open: list[Growing] = []
+_open: list[Growing] = []  # those that changed since they were drawn for the last time
 _hooked: set[str] = set()
 
 
 def begin(drawn: Drawn) -> Growing:
-    """A new figure; the one before it is finished."""
+    """A new figure; those before it are finished."""
     finish()
     _hook()
-    _open.append(Growing(drawn))
-    return _open[0]
+    return Growing(drawn)
 
 
 def finish(*event: object) -> None:
-    """Draw the open figure for the last time."""
+    """Draw the open figures for the last time."""
     while _open:
-        _open.pop().finish()
+        _open.pop(0).finish()
 
 
 def _hook() -> None:

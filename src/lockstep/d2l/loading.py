@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.d2l import options, text
-from lockstep.d2l.batches import fashion_mnist_examples, resized, whitened
+from lockstep.d2l.batches import resized, whitened
 from lockstep.d2l.downloads import download
 from lockstep.d2l.numbers import to_numpy
 from lockstep.d2l.primitives import Primitives
+from lockstep.data import fashion_mnist
 
 Pairs = Iterator[tuple[Any, Any]]
 
@@ -40,7 +41,7 @@ class Loading:
                 images = resized(images, resize)
             return np.expand_dims(images, -1 if own.channels_last else 1), y.astype(own.integer)
 
-        train, test = fashion_mnist_examples()
+        train, test = fashion_mnist.load()
         return (
             own.make_batches((train.x, train.y), batch_size, True, finish, now.train_batches),
             own.make_batches((test.x, test.y), batch_size, False, finish, now.test_batches),

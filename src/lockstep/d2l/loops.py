@@ -89,7 +89,6 @@ def train_images(
     )
     timer, count = Timer(), len(train_iter)
     metric, accuracy = Accumulator(3), float("nan")
-    timer.times.clear()
     for epoch in range(num_epochs):
         metric.reset()
         for place, (x, y) in enumerate(train_iter, 1):

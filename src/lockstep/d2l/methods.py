@@ -35,3 +35,8 @@ def size(x: Any) -> int:
 
 def transpose(x: Any) -> Any:
     return x.T
+
+
+def squared_loss(y_hat: Any, y: Any) -> Any:
+    """Half the squared error of each example."""
+    return (y_hat - y.reshape(y_hat.shape)) ** 2 / 2

@@ -31,6 +31,7 @@ SHARED = {
 }  # fmt: skip
 # files of this room too, written over the few primitives that each framework's package has
 OVER = {
+    "devices": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
     "loading": (
         "SeqDataLoader", "get_data_ch11", "load_array", "load_data_fashion_mnist",
         "load_data_time_machine", "seq_data_iter_random", "seq_data_iter_sequential",
@@ -43,7 +44,6 @@ OVER = {
 }  # fmt: skip
 # files of each framework's package; "tensors" has aliases too, which it lists itself
 OWN = {
-    "devices": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
     "regression": ("linreg", "sgd", "squared_loss", "train_ch11", "train_concise_ch11"),
     "classification": ("TrainCallback", "train_ch6"),
     "recurrent": (
@@ -60,6 +60,8 @@ ALIASES = "tensors"
 
 def find(package: str, name: str) -> Any:
     """The d2l name of a framework's package; AttributeError if it has none such."""
+    if name.startswith("_"):  # none is; Python and its tools ask for many
+        raise AttributeError(name)
     for file, names in SHARED.items():
         if name in names:
             return getattr(importlib.import_module(f"lockstep.d2l.{file}"), name)
@@ -67,12 +69,11 @@ def find(package: str, name: str) -> Any:
         if name in names and hasattr(bound := _over(package, file), name):
             return getattr(bound, name)
     for file, names in OWN.items():
-        if name in names and (module := _module(f"{package}.{file}")):
+        if name in names and hasattr(module := _module(f"{package}.{file}"), name):
             return getattr(module, name)
-    if not name.startswith("__"):
-        aliases = importlib.import_module(f"{package}.{ALIASES}")
-        if name in aliases.__all__:
-            return getattr(aliases, name)
+    aliases = importlib.import_module(f"{package}.{ALIASES}")
+    if name in aliases.__all__:
+        return getattr(aliases, name)
     raise AttributeError(str(unknown("d2l name", name, known(package))))
 
 
@@ -88,7 +89,7 @@ def _known(package: str) -> Iterator[str]:
         yield from (name for name in names if hasattr(_over(package, file), name))
     for file, names in OWN.items():
         module = _module(f"{package}.{file}")
-        yield from (name for name in names if module is not None and hasattr(module, name))
+        yield from (name for name in names if hasattr(module, name))
     yield from importlib.import_module(f"{package}.{ALIASES}").__all__
 
 

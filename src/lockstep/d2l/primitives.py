@@ -19,7 +19,8 @@ from lockstep.d2l.batches import Batches, Finish
 @dataclass(frozen=True)
 class Primitives:
     """`array` makes the framework's array of NumPy's, which keeps its type; `order(n)` gives the
-    places 0 to n - 1 in a random order, `normal(shape)` standard normal numbers.
+    places 0 to n - 1 in a random order, `normal(shape)` standard normal numbers; `gpu(i)` is a
+    device, as `cpu()` is.
 
     `update(net, X, y, loss, updater)` trains on a batch, and gives the losses and the outputs.
     """
@@ -27,6 +28,9 @@ class Primitives:
     array: Callable[[NDArray[Any]], Any]
     order: Callable[[int], NDArray[Any]]
     normal: Callable[[tuple[int, ...]], Any]
+    cpu: Callable[[], Any]
+    gpu: Callable[[int], Any]
+    num_gpus: Callable[[], int]
     update: Callable[..., tuple[Any, Any]] | None = None
     integer: Any = np.int64  # of labels and tokens
     channels_last: bool = False  # images are (B, 28, 28, 1)

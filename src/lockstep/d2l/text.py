@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import random
 import re
 from collections import Counter
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.d2l import options
+from lockstep.d2l.downloads import note_edition
 from lockstep.data import read
 from lockstep.errors import InputError
 
@@ -21,9 +22,8 @@ Pair = tuple[Any, Any]  # inputs and labels, (batch_size, num_steps) each
 def read_time_machine() -> list[str]:
     """The lines of the book: lower-case letters with single spaces between words."""
     found = read("timemachine")
-    if found.found.edition != "d2l":
-        options.note(f"The Time Machine: another edition than the book's, {found.found.edition}")
-    lines = re.split(r"\r\n|\r|\n", found.files[0].decode("utf-8").removesuffix("\n"))
+    note_edition(found.found)
+    lines = io.StringIO(found.files[0].decode("utf-8"), newline=None)  # of any system
     return [re.sub("[^A-Za-z]+", " ", line).strip().lower() for line in lines]
 
 

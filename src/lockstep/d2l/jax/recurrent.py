@@ -11,7 +11,8 @@ from typing import Any
 import jax
 from jax import numpy as jnp
 
-from lockstep.d2l.jax.devices import try_gpu
+from lockstep.d2l.devices import Devices
+from lockstep.d2l.jax.primitives import PRIMITIVES
 from lockstep.d2l.jax.regression import sgd
 from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
@@ -95,10 +96,13 @@ def train_ch8(
     def loss(y_hat: Any, y: Any) -> Any:
         return -jnp.take_along_axis(jax.nn.log_softmax(y_hat), y[:, None], axis=1)
 
-    update = _compiled(net, loss, lambda params, grads: sgd(params, grads, lr, 1))
+    def updater(params: Any, grads: Any) -> Any:
+        return sgd(params, grads, lr, batch_size=1)  # the loss is a mean already
+
+    update = _compiled(net, loss, updater)
     train_text(
-        lambda: train_epoch_ch8(net, train_iter, loss, sgd, use_random_iter, update),
+        lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter, update),
         lambda prefix: predict_ch8(prefix, 50, net, vocab),
         num_epochs,
-        device or try_gpu(),
+        device or Devices(PRIMITIVES).try_gpu(),
     )

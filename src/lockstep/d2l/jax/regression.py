@@ -14,15 +14,11 @@ from jax import numpy as jnp
 from lockstep.d2l import classifying
 from lockstep.d2l.jax.primitives import PRIMITIVES
 from lockstep.d2l.loops import train_regression
+from lockstep.d2l.methods import squared_loss
 
 
 def linreg(X: Any, w: Any, b: Any) -> Any:
     return jnp.matmul(X, w) + b
-
-
-def squared_loss(y_hat: Any, y: Any) -> Any:
-    """Half the squared error of each example."""
-    return (y_hat - y.reshape(y_hat.shape)) ** 2 / 2
 
 
 def sgd(params: Any, grads: Any, lr: float, batch_size: int) -> Any:

@@ -44,6 +44,10 @@ PRIMITIVES = Primitives(
     array=ms.Tensor,
     order=np.random.permutation,
     normal=lambda shape: ms.Tensor(np.random.standard_normal(shape).astype(np.float32)),
+    # it computes on one device in the whole process; the packages of this version have no GPUs
+    cpu=lambda: "CPU",
+    gpu=lambda i: "GPU",
+    num_gpus=lambda: 0,
     update=_update,
     integer=np.int32,
     evaluating=_evaluating,

@@ -12,6 +12,7 @@ from mindspore.common.initializer import Normal
 
 from lockstep.d2l import classifying
 from lockstep.d2l.loops import train_regression
+from lockstep.d2l.methods import squared_loss
 from lockstep.d2l.mindspore.primitives import PRIMITIVES
 
 _evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
@@ -19,11 +20,6 @@ _evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
 
 def linreg(X: Any, w: Any, b: Any) -> Any:
     return ops.matmul(X, w) + b
-
-
-def squared_loss(y_hat: Any, y: Any) -> Any:
-    """Half the squared error of each example."""
-    return (y_hat - y.reshape(y_hat.shape)) ** 2 / 2
 
 
 def sgd(params: Iterable[Any], grads: Iterable[Any], lr: float, batch_size: int) -> None:

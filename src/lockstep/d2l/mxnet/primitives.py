@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy
-from mxnet import autograd, gluon, np
+from mxnet import autograd, gluon, np, npx
 
 from lockstep.d2l.primitives import Primitives
 
@@ -36,6 +36,9 @@ PRIMITIVES = Primitives(
     array=lambda values: np.array(values, dtype=values.dtype),
     order=_order,
     normal=lambda shape: np.random.normal(0, 1, shape),
+    cpu=npx.cpu,
+    gpu=lambda i: npx.gpu(i),  # virtual devices replace the function
+    num_gpus=lambda: int(npx.num_gpus()),
     update=_update,
     integer=numpy.int32,
     device_of=_device_of,

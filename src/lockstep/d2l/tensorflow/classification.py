@@ -22,7 +22,6 @@ class TrainCallback(tf.keras.callbacks.Callback):
         super().__init__()
         self.timer, self.net, self.device_name = Timer(), net, device_name
         self.train_iter, self.test_iter, self.num_epochs = train_iter, test_iter, num_epochs
-        self.timer.times.clear()
         self.animator = Animator(
             "epoch", xlim=[1, num_epochs], legend=["train loss", "train acc", "test acc"]
         )

@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
+from lockstep.d2l.devices import Devices
 from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
-from lockstep.d2l.torch.devices import try_gpu
+from lockstep.d2l.torch.primitives import PRIMITIVES
 from lockstep.d2l.torch.regression import sgd
 
 
@@ -120,7 +121,7 @@ def train_ch8(
     device: Any = None, use_random_iter: bool = False,
 ) -> None:  # fmt: skip
     """Train with SGD; in the end perplexity, speed and what the model writes."""
-    device = device or try_gpu()
+    device = device or Devices(PRIMITIVES).try_gpu()
     loss = nn.CrossEntropyLoss()
     updater: Any
     if isinstance(net, nn.Module):

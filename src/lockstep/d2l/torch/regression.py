@@ -10,6 +10,7 @@ from torch import Tensor, nn
 
 from lockstep.d2l import classifying
 from lockstep.d2l.loops import train_regression
+from lockstep.d2l.methods import squared_loss
 from lockstep.d2l.torch.primitives import PRIMITIVES
 
 _evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
@@ -17,11 +18,6 @@ _evaluate_loss = classifying.over(PRIMITIVES).evaluate_loss
 
 def linreg(X: Tensor, w: Tensor, b: Tensor) -> Tensor:
     return X @ w + b
-
-
-def squared_loss(y_hat: Tensor, y: Tensor) -> Tensor:
-    """Half the squared error of each example."""
-    return (y_hat - y.reshape(y_hat.shape)) ** 2 / 2
 
 
 def sgd(params: Iterable[Tensor], lr: float, batch_size: int) -> None:

@@ -26,10 +26,11 @@ def switch_on(count: int) -> bool:
     """From now on there are `count` virtual devices in this thread; False if there is a GPU."""
     if torch.cuda.is_available() or count < 1:
         return False
-    _replace_cuda(count)
+    devices = Devices(count)
+    _replace_cuda(devices)
     _keep_parameters()
     parallel.replace()
-    Devices(count).__enter__()
+    devices.__enter__()
     return True
 
 
@@ -39,12 +40,13 @@ class Devices(TorchFunctionMode):
     def __init__(self, count: int) -> None:
         super().__init__()
         self.count = count
+        self.current = 0  # the device of "cuda" without a number
         getters: Any = Tensor  # mypy sees values where the class has descriptors
         self._special: dict[Any, Callable[..., Any]] = {
             getters.device.__get__: place,
             getters.is_cuda.__get__: lambda tensor: place(tensor).type == "cuda",
             getters.data.__set__: _set_data,
-            Tensor.get_device: lambda tensor: place(tensor).index or 0,
+            Tensor.get_device: _number,
             Tensor.to: self._to,
             Tensor.cuda: self._cuda,
             Tensor.cpu: lambda tensor: moved(tensor, _CPU),
@@ -84,11 +86,28 @@ class Devices(TorchFunctionMode):
             return str(torch._tensor_str._str(tensor, **kwargs))
 
     def checked(self, device: Any) -> torch.device:
-        """A device that is there; a CUDA device without a number is the first."""
+        """A device that is there; a CUDA device without a number is the current one."""
         found = torch.device("cuda", device) if isinstance(device, int) else torch.device(device)
-        if found.type == "cuda" and (found.index or 0) >= self.count:
+        if found.type != "cuda":
+            return found
+        index = self.current if found.index is None else found.index
+        if index >= self.count:
             raise RuntimeError(f"{found}: there are {self.count} virtual devices")
-        return torch.device("cuda", found.index or 0) if found.type == "cuda" else found
+        return torch.device("cuda", index)
+
+    def choose(self, device: Any) -> None:
+        """Make a device the current one."""
+        found = self.checked(device)
+        if found.type != "cuda":
+            raise ValueError(f"Expected a cuda device, but got: {found}")
+        self.current = found.index
+
+    def exchange(self, number: int) -> int:
+        """Make a device the current one, unless the number is negative; the one before."""
+        before = self.current
+        if number >= 0:
+            self.choose(number)
+        return before
 
     def _to(self, tensor: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = [*args, kwargs.get("device"), kwargs.get("dtype"), kwargs.get("other")]
@@ -105,8 +124,8 @@ class Devices(TorchFunctionMode):
             changed = mark(tensor.clone(), place(tensor))
         return changed if device is None else moved(changed, device)
 
-    def _cuda(self, tensor: Tensor, device: Any = 0, *args: Any, **kwargs: Any) -> Tensor:
-        return moved(tensor, self.checked(0 if device is None else device))
+    def _cuda(self, tensor: Tensor, device: Any = None, *args: Any, **kwargs: Any) -> Tensor:
+        return moved(tensor, self.checked("cuda" if device is None else device))
 
 
 def place(tensor: Tensor) -> torch.device:
@@ -154,6 +173,11 @@ def _common(func: Any, given: Sequence[Tensor]) -> torch.device | None:
     return places.pop() if places else next(filter(None, found))
 
 
+def _number(tensor: Tensor) -> int:
+    device = place(tensor)
+    return device.index if device.type == "cuda" else -1
+
+
 def _set_data(tensor: Tensor, value: Tensor) -> None:
     tensor.data = value
     mark(tensor, place(value))
@@ -176,13 +200,15 @@ def _keep_parameters() -> None:
     nn.Parameter.__new__ = made  # type: ignore[method-assign]
 
 
-def _replace_cuda(count: int) -> None:
+def _replace_cuda(devices: Devices) -> None:
     """What torch.cuda says of devices; waiting for them is not needed."""
     cuda: Any = torch.cuda
     cuda.is_available = lambda: True
-    cuda.device_count = lambda: count
-    cuda.current_device = lambda: 0
+    cuda.device_count = lambda: devices.count
+    cuda.current_device, cuda.set_device = lambda: devices.current, devices.choose
+    # what `with torch.cuda.device(1)` calls
+    cuda._exchange_device = cuda._maybe_exchange_device = devices.exchange
     torch.backends.cudnn.is_acceptable = lambda tensor: False
     cuda.get_device_name = lambda device=None: "virtual device of Lockstep"
-    for name in ("synchronize", "set_device", "empty_cache", "manual_seed_all", "manual_seed"):
-        setattr(cuda, name, lambda *args: None)
+    for name in ("synchronize", "empty_cache", "manual_seed_all", "manual_seed"):
+        setattr(cuda, name, lambda *args, **kwargs: None)
