@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import string
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lockstep.data import own_images, own_text
+from lockstep.data.given_file import npz_arrays
 from lockstep.data.own_table import DATA_SET
 from lockstep.data.table_file import read_table
 from lockstep.errors import InputError
@@ -129,7 +131,7 @@ def test_any_bytes_are_read_or_refused(
 @given(st.data())
 def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, data: Any) -> None:
     """One byte of a good npz, gzip or Parquet changed, or its end cut off."""
-    columns = {"a": np.arange(5.0), "b": np.arange(5.0) * 2}
+    columns = {"a": np.arange(2000.0), "b": np.arange(2000.0) * 2}  # more than is read ahead
     make = data.draw(
         st.sampled_from([as_npz, as_parquet, lambda c: gzip.compress(as_text(c, ","))])
     )
@@ -146,3 +148,32 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, data: Any) -> None
     except InputError:
         return
     assert len(loaded.splits["train"]["x"])
+
+
+def test_a_changed_byte_of_an_arrays_header_is_refused() -> None:
+    """The sizes of the file stay, so that nothing but the checksum tells."""
+    content = as_npz({"a": np.arange(2000.0)})
+    begin = content.index(b"\x93NUMPY")
+    for at in range(begin, content.index(b"\n", begin) + 1):
+        changed = bytearray(content)
+        changed[at] ^= 12  # <f8 becomes <f4
+        with pytest.raises(InputError, match=r"is a damaged npz \(Bad CRC-32"):
+            npz_arrays(Path("t.npz"), bytes(changed))
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)", "is no NumPy array"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,}", "is no NumPy array"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "holds 8 bytes, not 4"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1)}", "is a damaged npz"),
+    ],
+)
+def test_an_array_that_does_not_fit_its_header(header: str, problem: str) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        array = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + bytes(8)
+        archive.writestr("a.npy", array)
+    with pytest.raises(InputError, match=problem):
+        npz_arrays(Path("t.npz"), file.getvalue())

@@ -8,12 +8,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import lzma
 import math
 import os
 import stat
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -155,9 +158,11 @@ def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
                 member.filename.removesuffix(".npy"): _array(path, archive, member)
                 for member in members
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
         raise refuse(path, f"is a damaged npz ({error})", "Write it anew: np.savez.") from error
-    except RuntimeError as error:  # zipfile's word for an encrypted member
+    except RuntimeError as error:  # zipfile's word for an encrypted or strangely packed member
         raise refuse(path, f"cannot be unpacked ({error})", "Write it with np.savez.") from error
 
 
@@ -173,27 +178,26 @@ def _refuse_archive(path: Path, names: list[str]) -> None:
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     name = member.filename
-    with archive.open(member) as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            if version == (1, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-            else:
-                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-        except ValueError as error:
-            problem = f"{name} is no NumPy array ({str(error).splitlines()[0]})"
-            raise refuse(path, problem, "Write it with np.savez.") from error
-        if dtype.hasobject:
-            problem = f"{name} holds pickled Python objects, which are never unpickled"
-            raise refuse(path, problem, "Save arrays of numbers or text.")
-        wanted = math.prod(shape) * dtype.itemsize
-        if wanted > member.file_size:
-            problem = f"{name} says it has shape {shape}, but holds fewer bytes"
-            raise refuse(path, problem, "Write it anew: np.savez.")
-        values = np.frombuffer(file.read(wanted), dtype)
-    if values.size != math.prod(shape):
-        raise refuse(path, f"{name} is cut off", "Write it anew: np.savez.")
-    array = values.reshape(shape, order="F" if fortran else "C")
+    content = archive.read(member)  # whole, for its checksum is compared at its end
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        else:
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    except (ValueError, TypeError, tokenize.TokenError) as error:
+        problem = f"{name} is no NumPy array ({str(error).splitlines()[0]})"
+        raise refuse(path, problem, "Write it with np.savez.") from error
+    if dtype.hasobject:
+        problem = f"{name} holds pickled Python objects, which are never unpickled"
+        raise refuse(path, problem, "Save arrays of numbers or text.")
+    wanted, there = math.prod(shape) * dtype.itemsize, len(content) - file.tell()
+    if wanted != there:
+        problem = f"{name} says it has shape {shape}, but holds {there:,} bytes, not {wanted:,}"
+        raise refuse(path, problem, "Write it anew: np.savez.")
+    order: Literal["C", "F"] = "F" if fortran else "C"
+    array: np.ndarray = np.ndarray(shape, dtype, content, file.tell(), order=order)
     return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 
