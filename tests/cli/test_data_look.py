@@ -209,6 +209,10 @@ ODD_PICTURES: dict[str, tuple[dict[str, np.ndarray], str]] = {
         {"x": X, "y": np.arange(12), "x_test": X[:, 1:], "y_test": np.arange(12)},
         "it has test pictures of (13, 14), the others are (14, 14)",
     ),
+    "bytes and fractions": (
+        {"x": X, "y": np.arange(12), "x_test": X / 255, "y_test": np.arange(12)},
+        "it has bytes (uint8) in one of its parts, other numbers in the other",
+    ),
     "too few": ({"x": X[:3], "y": np.arange(3)}, "they are too few to train on: 6 at least"),
 }
 

@@ -81,6 +81,9 @@ def named_classes(
     if sizes.get("test", sizes["train"]) != sizes["train"]:
         problem = f"has test pictures of {sizes['test']}, the others are {sizes['train']}"
         raise refuse(path, problem, "Give pictures of one size.")
+    if len({x.dtype == np.uint8 for x in images.values()}) > 1:  # only bytes are divided by 255
+        problem = "has bytes (uint8) in one of its parts, other numbers in the other"
+        raise refuse(path, problem, "Give x and x_test in one type.")
     return named or _classes(path, [y for _, y in pairs.values()])
 
 
