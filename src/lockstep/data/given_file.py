@@ -27,6 +27,12 @@ FIELD = "data.file"
 MOST_BYTES = 4 * 2**30  # decompressed
 GZIP, ZIP, PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
 AS_CSV, UNPACK = "Save its sheet as CSV in UTF-8.", "Unpack it, or compress it with gzip."
+MARKS = {  # the longer one first, for it begins as the other does
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 OTHERS = {  # first bytes: what such a file is, and what to do with it
     b"\x93NUMPY": ("is one array (npy)", "Save it with its target: np.savez(file, x=x, y=y)."),
     b"PK\x05\x06": ("is a zip with nothing in it", "Write it anew: np.savez."),
@@ -45,15 +51,6 @@ OTHERS = {  # first bytes: what such a file is, and what to do with it
 def refuse(path: Path, problem: str, remedy: str) -> InputError:
     """The error for a file that cannot be used."""
     return InputError(FIELD, str(path), problem, remedy)
-
-
-def several(count: int, unit: str) -> str:
-    """A count and what is counted.
-
-    >>> several(1, "cell"), several(2000, "cell")
-    ('1 cell', '2,000 cells')
-    """
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def refuse_binary(path: Path, content: bytes) -> None:
@@ -141,6 +138,32 @@ def decompressed(path: Path, content: bytes) -> bytes:
     if len(found) > MOST_BYTES:
         raise refuse(path, f"holds more than {MOST_BYTES:,} bytes", "Give a smaller file.")
     return found
+
+
+def decoded(path: Path, content: bytes) -> str:
+    """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
+    for mark, name in MARKS.items():
+        if content.startswith(mark):
+            remedy = f"Convert it: iconv -f {name} -t UTF-8."
+            raise refuse(path, f"is {name} text, not UTF-8", remedy)
+    at = content.find(b"\0")
+    if at >= 0:
+        refuse_binary(path, content)
+        raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse_binary(path, content)
+        line = content.count(b"\n", 0, error.start) + 1
+        if error.reason == "unexpected end of data":
+            problem = f"ends within a character of UTF-8, in line {line:,}"
+            raise refuse(path, problem, "It is cut off, or in another encoding.") from error
+        problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
+        remedy = (
+            "Convert it from the encoding that it has, LATIN1, GB18030, SHIFT_JIS or another: "
+            "iconv -f LATIN1 -t UTF-8."
+        )
+        raise refuse(path, problem, remedy) from error
 
 
 def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:

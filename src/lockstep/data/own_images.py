@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
 from lockstep.data.examples import NewExamples, example_batch
-from lockstep.data.fashion_mnist import image_batch, parse_idx
 from lockstep.data.given_file import (
     ZIP,
     decompressed,
@@ -30,9 +29,9 @@ from lockstep.data.given_file import (
     refuse_binary,
     visible,
 )
-from lockstep.data.held_back import kept_rows
+from lockstep.data.held_back import first, kept_rows
+from lockstep.data.idx import image_batch, parse_idx
 from lockstep.data.own_pictures import is_picture, pictures
-from lockstep.data.own_table import first
 from lockstep.data.source import Progress
 from lockstep.errors import InputError
 from lockstep.spec import ImageFiles

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.given_file import several
 from lockstep.data.table_file import DECIMAL_COMMA, NO_VALUE, ReadTable, is_number
+from lockstep.errors import several
 
 MOST_CLASSES = 20  # a column of more different words is free text, of whole numbers a number
 BINS = 20

@@ -14,19 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data import given_file
-from lockstep.data.given_file import refuse, refuse_binary, several
-from lockstep.errors import unknown
+from lockstep.data.given_file import decoded, refuse
+from lockstep.errors import several, unknown
 
 MOST_COLUMNS = 100_000
 NO_VALUE = ("", "na", "n/a", "nan", "null", "none", "?")
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
 WITH_POINT = "Write numbers with a decimal point, and nothing between thousands: 1234.5."
-MARKS = {  # the longer one first, for it begins as the other does
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\0\0\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 
@@ -140,32 +134,6 @@ def read_table(path: Path, content: bytes, header: str, separator: str) -> ReadT
     if content.startswith(given_file.PARQUET):
         return _from_parquet(path, content)
     return _from_text(path, decoded(path, content), header, separator)
-
-
-def decoded(path: Path, content: bytes) -> str:
-    """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
-    for mark, name in MARKS.items():
-        if content.startswith(mark):
-            remedy = f"Convert it: iconv -f {name} -t UTF-8."
-            raise refuse(path, f"is {name} text, not UTF-8", remedy)
-    at = content.find(b"\0")
-    if at >= 0:
-        refuse_binary(path, content)
-        raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        refuse_binary(path, content)
-        line = content.count(b"\n", 0, error.start) + 1
-        if error.reason == "unexpected end of data":
-            problem = f"ends within a character of UTF-8, in line {line:,}"
-            raise refuse(path, problem, "It is cut off, or in another encoding.") from error
-        problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
-        remedy = (
-            "Convert it from the encoding that it has, LATIN1, GB18030, SHIFT_JIS or another: "
-            "iconv -f LATIN1 -t UTF-8."
-        )
-        raise refuse(path, problem, remedy) from error
 
 
 def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
