@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from lockstep.data import own_images, own_text
 from lockstep.data.given_file import npz_arrays
-from lockstep.data.own_table import DATA_SET
+from lockstep.data.own_table import DATA_SET, labels
 from lockstep.data.table_file import read_table
 from lockstep.errors import InputError
 from lockstep.spec import ImageFiles, Table, TextFile
@@ -177,3 +177,18 @@ def test_an_array_that_does_not_fit_its_header(header: str, problem: str) -> Non
         archive.writestr("a.npy", array)
     with pytest.raises(InputError, match=problem):
         npz_arrays(Path("t.npz"), file.getvalue())
+
+
+def test_a_table_is_left_at_its_first_row_of_another_length() -> None:
+    """What comes after it, here an open quote, is not looked at: of prose that would be all."""
+    with pytest.raises(InputError, match="line 2 has 3 cells, line 1 has 2"):
+        read_table(Path("t.csv"), b'a,b\n1,2,3\n"open', "auto", "auto")
+
+
+def test_underscores_are_no_part_of_numbers() -> None:
+    """Python reads 2020_01 as 202001."""
+    table = read_table(Path("t.csv"), b"month,sold\n2020_01,3\n2020_02,4\n", "auto", "auto")
+    assert table.has_words(0)
+    with pytest.raises(InputError, match="line 2, column 'month': '2020_01' is no number"):
+        table.numbers(0)
+    assert labels(table, 0)[0] == ("2020_01", "2020_02")
