@@ -50,7 +50,7 @@ def test_columns_have_their_ranges(lockstep: Command, files: Path) -> None:
     ]
     assert dict(columns["kind"]["values"]) == {"low": (SIZE <= 3).sum(), "high": (SIZE > 3).sum()}
     said = lockstep("data", "look", "kinds.csv").out
-    for words in ("'same' is constant", "'id' numbers the rows", "train on it: lockstep train"):
+    for words in ("'same' is constant", "'id' counts the rows", "train on it: lockstep train"):
         assert words in said
 
 
@@ -131,17 +131,25 @@ TOLD = {
     "infinite": (rows("1,inf,2"), "'b' has infinite numbers, the first in line 2: it is left out"),
     "years": (
         rows().replace("a,b,price", "a,2019,2020"),
-        "'1' has no number in its first line alone: is it a header? --data.header yes",
+        "'1' is no number in the first line only: is that line a header? --data.header yes",
     ),
     "numbers of pandas": (
         rows().replace("a,b,price", ",0,1"),
-        "'1' has no number in its first line alone: is it a header? --data.header yes",
+        "'1' is no number in the first line only: is that line a header? --data.header yes",
     ),
     "as many words as rows": (
         "a,b,price\n" + "".join(f"no {i},{i},{i * i}\n" for i in range(15)),
         "'a' holds words, which are no features: it is left out",
     ),
     "missing": (rows("1,,2", "1,NA,"), "3 missing values in 2 rows, which are dropped"),
+    "few are whole": (
+        "a,b\n" + "".join(f"{i},{i * i % 7 if i > 3 else ''}\n" for i in range(14)),
+        "4 missing values in 4 rows",
+    ),
+    "a counter at the end": (
+        "a,b,id\n" + "".join(f"{i * i % 11},{i % 5},{i}\n" for i in range(14)),
+        "'id' counts the rows: it is left out",
+    ),
     "empty": (rows().replace("\n", ",\n").replace("price,", "price,e"), "'e' is empty: it is left"),
 }
 
@@ -179,6 +187,7 @@ NO_COMMAND = {
     "bars": ("bars.csv", "a|b\n1|2\n3|4\n", "Separators are comma, semicolon, tab"),
     "one row": ("row.csv", "a,b\n1,2\n", "a model needs a column to learn"),
     "two rows": ("row.csv", "a,b\n1,2\n2,3\n", "too few rows to train on"),
+    "two whole rows": ("row.csv", "a,b\n1,2\n2,3\n3,\n4,\n", "too few rows without missing"),
     "one letter": ("letter.txt", "a", "too short to train on: 100 symbols at least"),
 }
 
@@ -281,7 +290,7 @@ def test_a_header_of_numbers_beside_an_empty_name(lockstep: Command, files: Path
     look = ("data", "look", "frame.csv", "--data.header", "yes")
     found = lockstep(*look, "--json").json
     assert [column["name"] for column in found["columns"]] == ["column 1", "0", "1"]
-    assert "'column 1' numbers the rows: it is left out" in lockstep(*look).out
+    assert "'column 1' counts the rows: it is left out" in lockstep(*look).out
 
 
 def test_words_that_are_all_different_are_no_classes(lockstep: Command, files: Path) -> None:

@@ -125,11 +125,11 @@ def _seen(path: Path, header: str, separator: str) -> tuple[str, tuple[ReadTable
 
 
 def _table(table: ReadTable, digest: str, file: str, given: list[str]) -> Look:
-    columns, remarks, words = look_at(table)
+    columns, remarks, words, used = look_at(table)
     facts = {"rows": len(table), "header": table.names != counted(len(table.names))}
     command = ""
     if words:
-        options = ["--data.file", file, *given, *words[1:], *_batch(int(0.8 * len(table)), 10)]
+        options = ["--data.file", file, *given, *words[1:], *_batch(int(0.8 * used), 10)]
         command = shlex.join(["lockstep", "train", words[0], *options])
     return Look("table", file, digest, facts, command, columns, remarks=tuple(remarks))
 
