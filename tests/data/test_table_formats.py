@@ -16,7 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lockstep.data import own_images, own_text
+from lockstep.data.encoding import Encoding
 from lockstep.data.given_file import npz_arrays
+from lockstep.data.new_rows import new_rows
 from lockstep.data.own_table import DATA_SET, labels
 from lockstep.data.table_file import read_table
 from lockstep.errors import InputError
@@ -192,3 +194,28 @@ def test_underscores_are_no_part_of_numbers() -> None:
     with pytest.raises(InputError, match="line 2, column 'month': '2020_01' is no number"):
         table.numbers(0)
     assert labels(table, 0)[0] == ("2020_01", "2020_02")
+
+
+def test_columns_of_a_run_without_header_are_taken_by_their_numbers(tmp_path: Path) -> None:
+    """And those of other runs are not, whatever their names are."""
+    new = tmp_path / "new.csv"
+    new.write_text("c,a,b\n1,2,3\n4,5,7\n")
+
+    def taken(names: tuple[str, ...], target: str, header: str = "auto") -> list[list[float]]:
+        plain = Encoding((2,), 1, "squared", names, (0.0, 0.0), (1.0, 1.0), target=target)
+        return new_rows(Table(header=header), plain, new).x.tolist()
+
+    assert taken(("1", "3"), "2") == [[1, 3], [4, 7]]
+    for names, target, header in (
+        (("1", "3"), "2", "yes"),
+        (("1", "3"), "price", "auto"),
+        (("1", "a"), "2", "auto"),
+        (("0", "1"), "2", "auto"),
+        (("1", "4"), "2", "auto"),
+    ):
+        with pytest.raises(InputError, match="has no column"):
+            taken(names, target, header)
+    new = tmp_path / "new.npz"
+    np.savez(new, **{"1": np.arange(3), "3": np.arange(3), "b": np.arange(3)})
+    with pytest.raises(InputError, match="has no column '2'"):
+        taken(("1", "2"), "3")
