@@ -301,6 +301,18 @@ def test_what_is_no_file(mistake: Mistake, folder: Path, recipe: str) -> None:
         assert name in said
 
 
+@pytest.mark.parametrize(
+    "name", ["t\udce9.csv", "t\udce9/t.csv"], ids=["file", "folder"]
+)
+def test_a_name_that_is_not_utf8(mistake: Mistake, folder: Path, name: str) -> None:
+    """As old zip files have them: Python stands in for such bytes by lone surrogates."""
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text(GOOD)
+    for words in (("train", "table-linear", "--data.file", name, *QUICK), ("data", "look", name)):
+        assert "t\\udce9" in (said := mistake(*words))
+        assert "has a name that is not UTF-8. Rename it." in said
+
+
 # --- texts and pictures ---------------------------------------------------------------------------
 
 TEXTS: dict[str, tuple[bytes, str]] = {
@@ -360,6 +372,14 @@ def test_a_wrong_picture_is_refused(mistake: Mistake, folder: Path, name: str) -
     said = mistake("train", "images-softmax", "--data.file", "marks", *QUICK)
     assert problem in said
     assert "dog/7.png" in said
+
+
+def test_a_picture_whose_name_is_not_utf8(mistake: Mistake, folder: Path) -> None:
+    for kind in ("cat", "d\udce9g"):
+        (folder / "marks" / kind).mkdir(parents=True)
+        (folder / "marks" / kind / "0.png").write_bytes(picture())
+    said = mistake("train", "images-softmax", "--data.file", "marks", *QUICK)
+    assert "d\\udce9g/0.png': has a name that is not UTF-8" in said
 
 
 IMAGES: dict[str, tuple[dict[str, Any], str]] = {

@@ -82,6 +82,10 @@ def visible(folder: Path) -> list[Path]:
 def read_bytes(path: Path) -> bytes:
     """The whole file as it lies there; one that is empty, or written meanwhile, is refused."""
     try:
+        str(path).encode()
+    except UnicodeEncodeError as error:  # of an old zip file; records and digests have names
+        raise refuse(path, "has a name that is not UTF-8", "Rename it.") from error
+    try:
         with open(path, "rb", opener=_without_waiting) as file:
             before = os.fstat(file.fileno())
             if not stat.S_ISREG(before.st_mode):
