@@ -253,14 +253,36 @@ def test_a_large_number_that_is_constant(lockstep: Command, files: Path) -> None
     assert "'a' is constant: it is left out" in lockstep("data", "look", "large.csv").out
 
 
-def test_folders_that_are_not_read_are_told(lockstep: Command, files: Path) -> None:
+def test_pictures_outside_the_folders_of_classes(
+    lockstep: Command, mistake: Callable[..., str], files: Path
+) -> None:
     from PIL import Image
 
-    for folder in ("train/cat", "train/dog", "test/cat", "val/cat", ".git/cat"):
-        (files / "marks" / folder).mkdir(parents=True)
-        Image.new("L", (12, 12), 9).save(files / "marks" / folder / "0.png")
-    found = lockstep("data", "look", "marks", "--json").json
-    assert found["remarks"] == ["'val' is not read: only train and test are"]
+    def draw(*names: str) -> None:
+        for name in names:
+            (files / name).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("L", (12, 12), 9).save(files / name)
+
+    look = ("data", "look", "marks", "--json")
+    train = ("train", "images-mlp", "--data.file", "marks", "--batch-size", "1")
+    draw(
+        *(f"marks/{folder}/0.png" for folder in ("train/cat", "train/dog", "test/cat", ".git/cat"))
+    )
+    (files / "marks" / "labels.csv").write_text("names,of,pictures")
+    assert lockstep(*look).json["remarks"] == []
+    draw("marks/val/cat/0.png", "marks/val/cat/1.png")
+    told = "'val' is not read (2 pictures): only train/ and test/ are"
+    assert lockstep(*look).json["remarks"] == [told]
+    done = lockstep(*train, "--framework", "numpy", "--max-steps", "1", "--out", "run", "--quiet")
+    assert done.code == 0, done.err
+    assert "without 2 pictures beside train/" in (files / "run" / "data.json").read_text()
+    draw("marks/train/cat/old/0.png")
+    outside = "has 1 of its pictures outside the folders of classes. Move train/cat/old/0.png into"
+    assert outside in mistake(*look)
+    draw("cars/train/0.png", "cars/car/0.png")
+    assert lockstep("data", "look", "cars", "--json").json["counts"] == {"car": 1, "train": 1}
+    draw("cars/0.png", "cars/car/red/0.png")
+    assert "has 2 of its pictures outside" in mistake("data", "look", "cars")
 
 
 def test_names_in_any_script_are_in_the_charts_of_the_page(lockstep: Command, files: Path) -> None:

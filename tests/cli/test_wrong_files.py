@@ -301,9 +301,7 @@ def test_what_is_no_file(mistake: Mistake, folder: Path, recipe: str) -> None:
         assert name in said
 
 
-@pytest.mark.parametrize(
-    "name", ["t\udce9.csv", "t\udce9/t.csv"], ids=["file", "folder"]
-)
+@pytest.mark.parametrize("name", ["t\udce9.csv", "t\udce9/t.csv"], ids=["file", "folder"])
 def test_a_name_that_is_not_utf8(mistake: Mistake, folder: Path, name: str) -> None:
     """As old zip files have them: Python stands in for such bytes by lone surrogates."""
     (folder / name).parent.mkdir(exist_ok=True)

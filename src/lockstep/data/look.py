@@ -32,7 +32,7 @@ from lockstep.data.own_table_look import Column, look_at
 from lockstep.data.own_text import TEXTS, read_text
 from lockstep.data.table_file import ReadTable, counted, is_number, read_table, read_table_file
 from lockstep.data.text_codes import chapter_letters, count_codes
-from lockstep.errors import InputError
+from lockstep.errors import InputError, several
 from lockstep.spec.data_parts import HEADERS, SEPARATORS
 
 KINDS = ("auto", "table", "text", "images")
@@ -177,7 +177,8 @@ def _text(path: Path, file: str) -> Look:
 
 
 def _images(path: Path, file: str) -> Look:
-    pairs, digest, named = read_images(path)
+    read = read_images(path)
+    pairs = read.pairs
     images = {split: as_images(path, x) for split, (x, _) in pairs.items()}
     x, y = images["train"], pairs["train"][1]
     colour, (height, width) = x.ndim == 4, x.shape[-2:]
@@ -194,18 +195,20 @@ def _images(path: Path, file: str) -> Look:
     words, remarks = _training_on(file, images, "test" in images)
     if alone := {label for label, _ in counts} - set(map(str, y.tolist())):
         remarks.append(f"classes of the test part alone: {', '.join(sorted(alone, key=_order))}")
-    if path.is_dir() and (path / "train").is_dir():
-        others = {file.relative_to(path).parts[0] for file in visible(path)} - {"train", "test"}
-        remarks += [f"{name!r} is not read: only train and test are" for name in sorted(others)]
+    unread = Counter(file.relative_to(path).parts[0] for file in read.unread)
+    for name, count in sorted(unread.items()):
+        remarks.append(
+            f"{name!r} is not read ({several(count, 'picture')}): only train/ and test/ are"
+        )
     try:
-        named_classes(path, images, pairs, named)
+        named_classes(path, images, read)
     except InputError as error:
         remarks.append(f"it cannot be trained on: it {error.problem}. {error.remedy}")
         words = []
     few = np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int)
     return Look(
-        "images", file, digest, facts, shlex.join(words), counts=counts, remarks=tuple(remarks),
-        pictures=x[few], labels=tuple(str(label) for label in y[few].tolist()),
+        "images", file, read.digest, facts, shlex.join(words), counts=counts,
+        remarks=tuple(remarks), pictures=x[few], labels=tuple(str(label) for label in y[few].tolist()),
     )  # fmt: skip
 
 

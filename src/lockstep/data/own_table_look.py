@@ -163,8 +163,7 @@ def _remark(table: ReadTable, index: int, column: Column, cells: _Cells, used: b
     odd = cells.words | cells.absent
     if len(odd) > 1 and odd[0] and not odd[1:].any() and table.header_hint(0):
         return (
-            f"{named} is no number in the first line only: is that line a header? "
-            "--data.header yes"
+            f"{named} is no number in the first line only: is that line a header? --data.header yes"
         )
     end = "" if used else ": it is left out"
     if column.kind in ("constant", "empty"):
