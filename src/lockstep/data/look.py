@@ -208,7 +208,7 @@ def _images(path: Path, file: str) -> Look:
     few = np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int)
     return Look(
         "images", file, read.digest, facts, shlex.join(words), counts=counts,
-        remarks=tuple(remarks), pictures=x[few], labels=tuple(str(label) for label in y[few].tolist()),
+        remarks=tuple(remarks), pictures=x[few], labels=tuple(map(str, y[few].tolist())),
     )  # fmt: skip
 
 
