@@ -46,6 +46,15 @@ def shown(value: object) -> str:
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def several(count: int, unit: str) -> str:
+    """A count and what is counted.
+
+    >>> several(1, "cell"), several(2000, "cell")
+    ('1 cell', '2,000 cells')
+    """
+    return f"{count:,} {unit}{'' if count == 1 else 's'}"
+
+
 class MissingError(LockstepError):
     """Something the run needs is not on this machine: data, or a framework."""
 

@@ -50,7 +50,7 @@ def test_columns_have_their_ranges(lockstep: Command, files: Path) -> None:
     ]
     assert dict(columns["kind"]["values"]) == {"low": (SIZE <= 3).sum(), "high": (SIZE > 3).sum()}
     said = lockstep("data", "look", "kinds.csv").out
-    for words in ("'same' is constant", "'id' numbers the rows", "train on it: lockstep train"):
+    for words in ("'same' is constant", "'id' counts the rows", "train on it: lockstep train"):
         assert words in said
 
 
@@ -131,17 +131,25 @@ TOLD = {
     "infinite": (rows("1,inf,2"), "'b' has infinite numbers, the first in line 2: it is left out"),
     "years": (
         rows().replace("a,b,price", "a,2019,2020"),
-        "'1' has no number in its first line alone: is it a header? --data.header yes",
+        "'1' is no number in the first line only: is that line a header? --data.header yes",
     ),
     "numbers of pandas": (
         rows().replace("a,b,price", ",0,1"),
-        "'1' has no number in its first line alone: is it a header? --data.header yes",
+        "'1' is no number in the first line only: is that line a header? --data.header yes",
     ),
     "as many words as rows": (
         "a,b,price\n" + "".join(f"no {i},{i},{i * i}\n" for i in range(15)),
         "'a' holds words, which are no features: it is left out",
     ),
     "missing": (rows("1,,2", "1,NA,"), "3 missing values in 2 rows, which are dropped"),
+    "few are whole": (
+        "a,b\n" + "".join(f"{i},{i * i % 7 if i > 3 else ''}\n" for i in range(14)),
+        "4 missing values in 4 rows",
+    ),
+    "a counter at the end": (
+        "a,b,id\n" + "".join(f"{i * i % 11},{i % 5},{i}\n" for i in range(14)),
+        "'id' counts the rows: it is left out",
+    ),
     "empty": (rows().replace("\n", ",\n").replace("price,", "price,e"), "'e' is empty: it is left"),
 }
 
@@ -179,6 +187,7 @@ NO_COMMAND = {
     "bars": ("bars.csv", "a|b\n1|2\n3|4\n", "Separators are comma, semicolon, tab"),
     "one row": ("row.csv", "a,b\n1,2\n", "a model needs a column to learn"),
     "two rows": ("row.csv", "a,b\n1,2\n2,3\n", "too few rows to train on"),
+    "two whole rows": ("row.csv", "a,b\n1,2\n2,3\n3,\n4,\n", "too few rows without missing"),
     "one letter": ("letter.txt", "a", "too short to train on: 100 symbols at least"),
 }
 
@@ -208,6 +217,10 @@ ODD_PICTURES: dict[str, tuple[dict[str, np.ndarray], str]] = {
     "test sizes": (
         {"x": X, "y": np.arange(12), "x_test": X[:, 1:], "y_test": np.arange(12)},
         "it has test pictures of (13, 14), the others are (14, 14)",
+    ),
+    "bytes and fractions": (
+        {"x": X, "y": np.arange(12), "x_test": X / 255, "y_test": np.arange(12)},
+        "it has bytes (uint8) in one of its parts, other numbers in the other",
     ),
     "too few": ({"x": X[:3], "y": np.arange(3)}, "they are too few to train on: 6 at least"),
 }
@@ -240,14 +253,36 @@ def test_a_large_number_that_is_constant(lockstep: Command, files: Path) -> None
     assert "'a' is constant: it is left out" in lockstep("data", "look", "large.csv").out
 
 
-def test_folders_that_are_not_read_are_told(lockstep: Command, files: Path) -> None:
+def test_pictures_outside_the_folders_of_classes(
+    lockstep: Command, mistake: Callable[..., str], files: Path
+) -> None:
     from PIL import Image
 
-    for folder in ("train/cat", "train/dog", "test/cat", "val/cat", ".git/cat"):
-        (files / "marks" / folder).mkdir(parents=True)
-        Image.new("L", (12, 12), 9).save(files / "marks" / folder / "0.png")
-    found = lockstep("data", "look", "marks", "--json").json
-    assert found["remarks"] == ["'val' is not read: only train and test are"]
+    def draw(*names: str) -> None:
+        for name in names:
+            (files / name).parent.mkdir(parents=True, exist_ok=True)
+            Image.new("L", (12, 12), 9).save(files / name)
+
+    look = ("data", "look", "marks", "--json")
+    train = ("train", "images-mlp", "--data.file", "marks", "--batch-size", "1")
+    draw(
+        *(f"marks/{folder}/0.png" for folder in ("train/cat", "train/dog", "test/cat", ".git/cat"))
+    )
+    (files / "marks" / "labels.csv").write_text("names,of,pictures")
+    assert lockstep(*look).json["remarks"] == []
+    draw("marks/val/cat/0.png", "marks/val/cat/1.png")
+    told = "'val' is not read (2 pictures): only train/ and test/ are"
+    assert lockstep(*look).json["remarks"] == [told]
+    done = lockstep(*train, "--framework", "numpy", "--max-steps", "1", "--out", "run", "--quiet")
+    assert done.code == 0, done.err
+    assert "without 2 pictures beside train/" in (files / "run" / "data.json").read_text()
+    draw("marks/train/cat/old/0.png")
+    outside = "has 1 of its pictures outside the folders of classes. Move train/cat/old/0.png into"
+    assert outside in mistake(*look)
+    draw("cars/train/0.png", "cars/car/0.png")
+    assert lockstep("data", "look", "cars", "--json").json["counts"] == {"car": 1, "train": 1}
+    draw("cars/0.png", "cars/car/red/0.png")
+    assert "has 2 of its pictures outside" in mistake("data", "look", "cars")
 
 
 def test_names_in_any_script_are_in_the_charts_of_the_page(lockstep: Command, files: Path) -> None:
@@ -277,7 +312,7 @@ def test_a_header_of_numbers_beside_an_empty_name(lockstep: Command, files: Path
     look = ("data", "look", "frame.csv", "--data.header", "yes")
     found = lockstep(*look, "--json").json
     assert [column["name"] for column in found["columns"]] == ["column 1", "0", "1"]
-    assert "'column 1' numbers the rows: it is left out" in lockstep(*look).out
+    assert "'column 1' counts the rows: it is left out" in lockstep(*look).out
 
 
 def test_words_that_are_all_different_are_no_classes(lockstep: Command, files: Path) -> None:

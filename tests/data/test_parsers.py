@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from lockstep.data import airfoil, fashion_mnist, find
+from lockstep.data.idx import parse_idx
 from lockstep.errors import InputError
 
 
@@ -47,7 +48,7 @@ def idx(array: np.ndarray) -> bytes:
 
 def test_idx_round_trip():
     array = np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4)
-    np.testing.assert_array_equal(fashion_mnist.parse_idx(idx(array)), array)
+    np.testing.assert_array_equal(parse_idx(idx(array)), array)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +62,7 @@ def test_idx_round_trip():
 )
 def test_damaged_idx_files_are_refused(damage, problem):
     with pytest.raises(InputError, match=problem):
-        fashion_mnist.parse_idx(damage(idx(np.zeros((2, 3), np.uint8))))
+        parse_idx(damage(idx(np.zeros((2, 3), np.uint8))))
 
 
 def test_fashion_mnist(chapter_data):

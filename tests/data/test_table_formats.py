@@ -6,6 +6,7 @@ import csv
 import gzip
 import io
 import string
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from lockstep.data import own_images, own_text
-from lockstep.data.own_table import DATA_SET
+from lockstep.data.encoding import Encoding
+from lockstep.data.given_file import npz_arrays
+from lockstep.data.new_rows import new_rows
+from lockstep.data.own_table import DATA_SET, labels
 from lockstep.data.table_file import read_table
 from lockstep.errors import InputError
 from lockstep.spec import ImageFiles, Table, TextFile
@@ -129,7 +133,7 @@ def test_any_bytes_are_read_or_refused(
 @given(st.data())
 def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, data: Any) -> None:
     """One byte of a good npz, gzip or Parquet changed, or its end cut off."""
-    columns = {"a": np.arange(5.0), "b": np.arange(5.0) * 2}
+    columns = {"a": np.arange(2000.0), "b": np.arange(2000.0) * 2}  # more than is read ahead
     make = data.draw(
         st.sampled_from([as_npz, as_parquet, lambda c: gzip.compress(as_text(c, ","))])
     )
@@ -146,3 +150,72 @@ def test_a_damaged_archive_is_read_or_refused(tmp_path: Path, data: Any) -> None
     except InputError:
         return
     assert len(loaded.splits["train"]["x"])
+
+
+def test_a_changed_byte_of_an_arrays_header_is_refused() -> None:
+    """The sizes of the file stay, so that nothing but the checksum tells."""
+    content = as_npz({"a": np.arange(2000.0)})
+    begin = content.index(b"\x93NUMPY")
+    for at in range(begin, content.index(b"\n", begin) + 1):
+        changed = bytearray(content)
+        changed[at] ^= 12  # <f8 becomes <f4
+        with pytest.raises(InputError, match=r"is a damaged npz \(Bad CRC-32"):
+            npz_arrays(Path("t.npz"), bytes(changed))
+
+
+@pytest.mark.parametrize(
+    ("header", "problem"),
+    [
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,)", "is no NumPy array"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (1,}", "is no NumPy array"),
+        ("{'descr': '<f4', 'fortran_order': False, 'shape': (1,)}", "holds 8 bytes, not 4"),
+        ("{'descr': '<f8', 'fortran_order': False, 'shape': (-1, -1)}", "is a damaged npz"),
+    ],
+)
+def test_an_array_that_does_not_fit_its_header(header: str, problem: str) -> None:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        array = b"\x93NUMPY\1\0" + len(header).to_bytes(2, "little") + header.encode() + bytes(8)
+        archive.writestr("a.npy", array)
+    with pytest.raises(InputError, match=problem):
+        npz_arrays(Path("t.npz"), file.getvalue())
+
+
+def test_a_table_is_left_at_its_first_row_of_another_length() -> None:
+    """What comes after it, here an open quote, is not looked at: of prose that would be all."""
+    with pytest.raises(InputError, match="line 2 has 3 cells, line 1 has 2"):
+        read_table(Path("t.csv"), b'a,b\n1,2,3\n"open', "auto", "auto")
+
+
+def test_underscores_are_no_part_of_numbers() -> None:
+    """Python reads 2020_01 as 202001."""
+    table = read_table(Path("t.csv"), b"month,sold\n2020_01,3\n2020_02,4\n", "auto", "auto")
+    assert table.has_words(0)
+    with pytest.raises(InputError, match="line 2, column 'month': '2020_01' is no number"):
+        table.numbers(0)
+    assert labels(table, 0)[0] == ("2020_01", "2020_02")
+
+
+def test_columns_of_a_run_without_header_are_taken_by_their_numbers(tmp_path: Path) -> None:
+    """And those of other runs are not, whatever their names are."""
+    new = tmp_path / "new.csv"
+    new.write_text("c,a,b\n1,2,3\n4,5,7\n")
+
+    def taken(names: tuple[str, ...], target: str, header: str = "auto") -> list[list[float]]:
+        plain = Encoding((2,), 1, "squared", names, (0.0, 0.0), (1.0, 1.0), target=target)
+        return new_rows(Table(header=header), plain, new).x.tolist()
+
+    assert taken(("1", "3"), "2") == [[1, 3], [4, 7]]
+    for names, target, header in (
+        (("1", "3"), "2", "yes"),
+        (("1", "3"), "price", "auto"),
+        (("1", "a"), "2", "auto"),
+        (("0", "1"), "2", "auto"),
+        (("1", "4"), "2", "auto"),
+    ):
+        with pytest.raises(InputError, match="has no column"):
+            taken(names, target, header)
+    new = tmp_path / "new.npz"
+    np.savez(new, **{"1": np.arange(3), "3": np.arange(3), "b": np.arange(3)})
+    with pytest.raises(InputError, match="has no column '2'"):
+        taken(("1", "2"), "3")

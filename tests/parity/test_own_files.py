@@ -2,41 +2,47 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
-from pathlib import Path
+from functools import cache
 
 import numpy as np
 import pytest
 
 import lockstep as ls
-from lockstep import recipes
+from lockstep import data, recipes
 from lockstep.spec import RunSpec
 
 from .test_own import HERE
 
-FOLDER = os.environ.get("LOCKSTEP_DATA", "")
 NUM_STEPS = 6  # more would only repeat that equal batches give equal updates
 
-# own recipe, chapter's recipe, its file, what makes the settings those of the chapter
+# own recipe, chapter's recipe, its data, what makes the settings those of the chapter
 CASES = {
     "table-linear": (
         "airfoil-linear",
-        "airfoil_self_noise.dat",
+        "airfoil",
         {"max_examples": 1500, "held_out": 0.0},
     ),
     "images-lenet": ("fashion-lenet", "fashion-mnist", {}),
-    "text-gru": ("timemachine-gru", "timemachine.txt", {"max_tokens": 10_000, "held_out": 0.0}),
+    "text-gru": ("timemachine-gru", "timemachine", {"max_tokens": 10_000, "held_out": 0.0}),
 }
 
 
+@cache
+def file_of(name: str) -> str:
+    """Where the data is on this machine, the package's own included; "" if it is not."""
+    found = data.find(name)
+    if found is None:
+        return ""
+    return str(found.paths[0] if len(found.paths) == 1 else found.paths[0].parent)
+
+
 def own_file(name: str, framework: str) -> tuple[RunSpec, RunSpec]:
-    chapter, file, fields = CASES[name]
-    path = Path(FOLDER) / file
-    if not FOLDER or not path.exists():
-        pytest.skip(f"needs {file} in the folder that LOCKSTEP_DATA names")
+    chapter, source, fields = CASES[name]
+    if not file_of(source):
+        pytest.skip(f"needs {source}: lockstep data fetch {source}")
     theirs = recipes.get(chapter, framework=framework, max_steps=NUM_STEPS, evaluate=())
-    part = recipes.get(name, **{"data.file": str(path)}).data
+    part = recipes.get(name, **{"data.file": file_of(source)}).data
     return theirs, replace(theirs, name=name, data=replace(part, **fields))
 
 

@@ -11,7 +11,7 @@ import pytest
 from lockstep import recipes
 from lockstep.data.characters import WindowBatch
 from lockstep.data.examples import example_batch
-from lockstep.data.fashion_mnist import image_batch
+from lockstep.data.idx import image_batch
 from lockstep.errors import InputError
 from lockstep.frameworks import registry
 from lockstep.ops import Snapshot

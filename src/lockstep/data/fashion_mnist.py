@@ -5,23 +5,20 @@ Images stay uint8 (0 to 255) until a batch is made. The stand-in has ten drawn s
 
 from __future__ import annotations
 
-import struct
-
 import numpy as np
-from numpy.typing import NDArray
 
 from lockstep.checks import whole
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.drawn_shapes import draw_shapes
-from lockstep.data.examples import Examples, example_batch, origin_generated
+from lockstep.data.examples import Examples, origin_generated
 from lockstep.data.fetch import read
 from lockstep.data.folders import CACHE, NAMED, SYSTEM
 from lockstep.data.host import PublicHost
+from lockstep.data.idx import image_batch, parse_idx
+from lockstep.data.own_images import new_pictures_in_bytes
 from lockstep.data.package_index import DebianPackage
 from lockstep.data.random import generator
 from lockstep.data.source import DataFile, Edition, Progress, Source
-from lockstep.errors import InputError
-from lockstep.ops import Array, Ops, Weights
 from lockstep.spec import FashionMNIST
 
 
@@ -83,32 +80,6 @@ def load(progress: Progress | None = None, *, remote: bool = True) -> tuple[Exam
     return train, test
 
 
-def parse_idx(content: bytes) -> NDArray[np.uint8]:
-    r"""An idx file of bytes as an array of the shape its header states; a view, not a copy.
-
-    The header is two zero bytes, the type (8: unsigned byte), the number of axes, and the length
-    of each axis as four big-endian bytes.
-
-    >>> parse_idx(b"\0\0\x08\x01" + b"\0\0\0\x03" + b"\x05\x00\xff").tolist()
-    [5, 0, 255]
-    """
-    if len(content) < 4 or content[:3] != b"\0\0\x08":
-        raise _not_idx(content, "does not begin as an idx file of unsigned bytes")
-    num_axes = content[3]
-    start = 4 + 4 * num_axes
-    if len(content) < start:
-        raise _not_idx(content, "ends within its header")
-    shape = struct.unpack(f">{num_axes}I", content[4:start])
-    values = np.frombuffer(content, dtype=np.uint8, offset=start)
-    if values.size != int(np.prod(shape, dtype=np.int64)):
-        raise _not_idx(content, f"holds {values.size:,} values, its header says {shape}")
-    return values.reshape(shape)
-
-
-def _not_idx(content: bytes, problem: str) -> InputError:
-    return InputError("idx file", content[:8], problem, "Fetch the file anew.")
-
-
 def generate(
     num_train: int = 10_000, num_test: int = 2_000, seed: int = 0
 ) -> tuple[Examples, Examples]:
@@ -132,12 +103,6 @@ def _images(split: str, count: int, seed: int) -> Examples:
     return Examples(pictures, labels, origin)
 
 
-def image_batch(ops: Ops, data: Weights, rows: Array) -> tuple[Array, Array]:
-    """Bytes to [0, 1]: x (B, 28, 28), y (B,)."""
-    x, y = example_batch(ops, data, rows)
-    return ops.floating(x) / 255, y
-
-
 def _load(part: FashionMNIST, seed: int, progress: Progress | None) -> Loaded:
     train, test = load(progress) if part.source == "real" else generate(seed=seed)
     used = slice(part.max_examples)
@@ -152,4 +117,5 @@ DATA_SET = DataSet(
     loss="cross_entropy",
     batch=lambda part: image_batch,
     source=SOURCE,
+    features=new_pictures_in_bytes,
 )

@@ -8,12 +8,15 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
+import lzma
 import math
 import os
 import stat
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
@@ -24,6 +27,12 @@ FIELD = "data.file"
 MOST_BYTES = 4 * 2**30  # decompressed
 GZIP, ZIP, PARQUET = b"\x1f\x8b", b"PK\x03\x04", b"PAR1"
 AS_CSV, UNPACK = "Save its sheet as CSV in UTF-8.", "Unpack it, or compress it with gzip."
+MARKS = {  # the longer one first, for it begins as the other does
+    b"\xff\xfe\0\0": "UTF-32",
+    b"\0\0\xfe\xff": "UTF-32",
+    b"\xff\xfe": "UTF-16",
+    b"\xfe\xff": "UTF-16",
+}
 OTHERS = {  # first bytes: what such a file is, and what to do with it
     b"\x93NUMPY": ("is one array (npy)", "Save it with its target: np.savez(file, x=x, y=y)."),
     b"PK\x05\x06": ("is a zip with nothing in it", "Write it anew: np.savez."),
@@ -42,15 +51,6 @@ OTHERS = {  # first bytes: what such a file is, and what to do with it
 def refuse(path: Path, problem: str, remedy: str) -> InputError:
     """The error for a file that cannot be used."""
     return InputError(FIELD, str(path), problem, remedy)
-
-
-def several(count: int, unit: str) -> str:
-    """A count and what is counted.
-
-    >>> several(1, "cell"), several(2000, "cell")
-    ('1 cell', '2,000 cells')
-    """
-    return f"{count:,} {unit}{'' if count == 1 else 's'}"
 
 
 def refuse_binary(path: Path, content: bytes) -> None:
@@ -81,6 +81,10 @@ def visible(folder: Path) -> list[Path]:
 
 def read_bytes(path: Path) -> bytes:
     """The whole file as it lies there; one that is empty, or written meanwhile, is refused."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError as error:  # of an old zip file; records and digests have names
+        raise refuse(path, "has a name that is not UTF-8", "Rename it.") from error
     try:
         with open(path, "rb", opener=_without_waiting) as file:
             before = os.fstat(file.fileno())
@@ -140,6 +144,32 @@ def decompressed(path: Path, content: bytes) -> bytes:
     return found
 
 
+def decoded(path: Path, content: bytes) -> str:
+    """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
+    for mark, name in MARKS.items():
+        if content.startswith(mark):
+            remedy = f"Convert it: iconv -f {name} -t UTF-8."
+            raise refuse(path, f"is {name} text, not UTF-8", remedy)
+    at = content.find(b"\0")
+    if at >= 0:
+        refuse_binary(path, content)
+        raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        refuse_binary(path, content)
+        line = content.count(b"\n", 0, error.start) + 1
+        if error.reason == "unexpected end of data":
+            problem = f"ends within a character of UTF-8, in line {line:,}"
+            raise refuse(path, problem, "It is cut off, or in another encoding.") from error
+        problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
+        remedy = (
+            "Convert it from the encoding that it has, LATIN1, GB18030, SHIFT_JIS or another: "
+            "iconv -f LATIN1 -t UTF-8."
+        )
+        raise refuse(path, problem, remedy) from error
+
+
 def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
     """The arrays of an npz file by name. Sizes are checked before anything is unpacked, and an
     array of Python objects is refused: reading it would run code that the file brings."""
@@ -155,9 +185,11 @@ def npz_arrays(path: Path, content: bytes) -> dict[str, np.ndarray]:
                 member.filename.removesuffix(".npy"): _array(path, archive, member)
                 for member in members
             }
-    except (zipfile.BadZipFile, zlib.error, EOFError, OSError, NotImplementedError) as error:
+    except InputError:
+        raise
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OSError, ValueError) as error:
         raise refuse(path, f"is a damaged npz ({error})", "Write it anew: np.savez.") from error
-    except RuntimeError as error:  # zipfile's word for an encrypted member
+    except RuntimeError as error:  # zipfile's word for an encrypted or strangely packed member
         raise refuse(path, f"cannot be unpacked ({error})", "Write it with np.savez.") from error
 
 
@@ -173,27 +205,26 @@ def _refuse_archive(path: Path, names: list[str]) -> None:
 
 def _array(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> np.ndarray:
     name = member.filename
-    with archive.open(member) as file:
-        try:
-            version = np.lib.format.read_magic(file)
-            if version == (1, 0):
-                shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
-            else:
-                shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
-        except ValueError as error:
-            problem = f"{name} is no NumPy array ({str(error).splitlines()[0]})"
-            raise refuse(path, problem, "Write it with np.savez.") from error
-        if dtype.hasobject:
-            problem = f"{name} holds pickled Python objects, which are never unpickled"
-            raise refuse(path, problem, "Save arrays of numbers or text.")
-        wanted = math.prod(shape) * dtype.itemsize
-        if wanted > member.file_size:
-            problem = f"{name} says it has shape {shape}, but holds fewer bytes"
-            raise refuse(path, problem, "Write it anew: np.savez.")
-        values = np.frombuffer(file.read(wanted), dtype)
-    if values.size != math.prod(shape):
-        raise refuse(path, f"{name} is cut off", "Write it anew: np.savez.")
-    array = values.reshape(shape, order="F" if fortran else "C")
+    content = archive.read(member)  # whole, for its checksum is compared at its end
+    file = io.BytesIO(content)
+    try:
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, fortran, dtype = np.lib.format.read_array_header_1_0(file)
+        else:
+            shape, fortran, dtype = np.lib.format.read_array_header_2_0(file)
+    except (ValueError, TypeError, tokenize.TokenError) as error:
+        problem = f"{name} is no NumPy array ({str(error).splitlines()[0]})"
+        raise refuse(path, problem, "Write it with np.savez.") from error
+    if dtype.hasobject:
+        problem = f"{name} holds pickled Python objects, which are never unpickled"
+        raise refuse(path, problem, "Save arrays of numbers or text.")
+    wanted, there = math.prod(shape) * dtype.itemsize, len(content) - file.tell()
+    if wanted != there:
+        problem = f"{name} says it has shape {shape}, but holds {there:,} bytes, not {wanted:,}"
+        raise refuse(path, problem, "Write it anew: np.savez.")
+    order: Literal["C", "F"] = "F" if fortran else "C"
+    array: np.ndarray = np.ndarray(shape, dtype, content, file.tell(), order=order)
     return np.array(array, array.dtype.newbyteorder("="), order="C")
 
 

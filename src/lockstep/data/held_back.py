@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.given_file import several
 from lockstep.data.random import generator
-from lockstep.errors import InputError
+from lockstep.errors import InputError, several
 from lockstep.ops import Arrays
 
 PURPOSES = {"data.held_out": "held-out rows", "data.validation": "validation rows"}
@@ -43,6 +42,13 @@ def kept_rows(field: str, fraction: float, num_rows: int) -> NDArray[np.bool_]:
     count = num_held(field, fraction, num_rows)
     kept[generator(0, PURPOSES[field]).permutation(num_rows)[:count]] = False
     return kept
+
+
+def first(field: str, limit: int, there: int) -> int:
+    """How many of the training part are used."""
+    if limit > there:
+        raise InputError(field, limit, f"the training part has {there:,}", "Give at most that.")
+    return limit or there
 
 
 def with_validation(splits: Mapping[str, Arrays], part: Any) -> Mapping[str, Arrays]:

@@ -19,6 +19,7 @@ from lockstep.checks import one_of
 from lockstep.data.given_file import (
     PARQUET,
     ZIP,
+    digest_of,
     given_path,
     npz_arrays,
     read_bytes,
@@ -29,9 +30,9 @@ from lockstep.data.own_images import IDX, as_images, named_classes, read_images
 from lockstep.data.own_pictures import is_picture
 from lockstep.data.own_table_look import Column, look_at
 from lockstep.data.own_text import TEXTS, read_text
-from lockstep.data.table_file import ReadTable, counted, is_number, read_table_file
+from lockstep.data.table_file import ReadTable, counted, is_number, read_table, read_table_file
 from lockstep.data.text_codes import chapter_letters, count_codes
-from lockstep.errors import InputError
+from lockstep.errors import InputError, several
 from lockstep.spec.data_parts import HEADERS, SEPARATORS
 
 KINDS = ("auto", "table", "text", "images")
@@ -79,52 +80,56 @@ def look(file: str, header: str = "auto", separator: str = "auto", kind: str = "
     one_of("data.header", header, HEADERS)
     one_of("data.separator", separator, SEPARATORS)
     kind = one_of("as", kind, KINDS)
-    kind = _kind(path, header, separator) if kind == "auto" else kind
+    read: tuple[ReadTable, str] | None = None
+    if kind == "auto":
+        kind, read = _seen(path, header, separator)
     if kind == "images":
         return _images(path, file)
     if kind == "text":
         return _text(path, file)
-    table, digest = read_table_file(str(path), header, separator)
+    table, digest = read or read_table_file(str(path), header, separator)
     options = [("header", header), ("separator", separator)]
     given = [w for n, v in options if v != "auto" for w in (f"--data.{n}", v)]
     return _table(table, digest, file, given)
 
 
-def _kind(path: Path, header: str, separator: str) -> str:
+def _seen(path: Path, header: str, separator: str) -> tuple[str, tuple[ReadTable, str] | None]:
+    """The kind, and the table with its digest where it took reading one to tell."""
     if path.is_dir():
         if any(IDX.fullmatch(p.name) or is_picture(p) for p in visible(path)):
-            return "images"
+            return "images", None
         if any(p.name.lower().endswith(TEXTS) for p in visible(path)):
-            return "text"
+            return "text", None
         raise refuse(path, "has neither pictures nor .txt files", "Give a file, or another folder.")
     if IDX.fullmatch(path.name):
-        return "images"
+        return "images", None
     name = path.name.removesuffix(".gz").lower()
     if name.endswith(TABLES) or separator != "auto" or header != "auto":
-        return "table"
+        return "table", None
     content = read_bytes(path)
     if content.startswith(ZIP):
         deep = any(array.ndim > 2 for array in npz_arrays(path, content).values())
-        return "images" if deep else "table"
+        return "images" if deep else "table", None
     if content.startswith(PARQUET):
-        return "table"
+        return "table", None
     try:
-        table, _ = read_table_file(str(path), header, separator)
+        table = read_table(path, content, header, separator)
     except InputError:  # rows of different lengths: lines of a text
-        return "text"
-    numbers = [i for i in range(len(table.names)) if not table.has_words(i)]
-    return "table" if numbers and len(table.names) > 1 else "text"
+        return "text", None
+    if len(table.names) > 1 and not all(map(table.has_words, range(len(table.names)))):
+        return "table", (table, digest_of(content))
+    return "text", None
 
 
 # --- tables ---------------------------------------------------------------------------------------
 
 
 def _table(table: ReadTable, digest: str, file: str, given: list[str]) -> Look:
-    columns, remarks, words = look_at(table)
+    columns, remarks, words, used = look_at(table)
     facts = {"rows": len(table), "header": table.names != counted(len(table.names))}
     command = ""
     if words:
-        options = ["--data.file", file, *given, *words[1:], *_batch(int(0.8 * len(table)), 10)]
+        options = ["--data.file", file, *given, *words[1:], *_batch(int(0.8 * used), 10)]
         command = shlex.join(["lockstep", "train", words[0], *options])
     return Look("table", file, digest, facts, command, columns, remarks=tuple(remarks))
 
@@ -172,7 +177,8 @@ def _text(path: Path, file: str) -> Look:
 
 
 def _images(path: Path, file: str) -> Look:
-    pairs, digest, named = read_images(path)
+    read = read_images(path)
+    pairs = read.pairs
     images = {split: as_images(path, x) for split, (x, _) in pairs.items()}
     x, y = images["train"], pairs["train"][1]
     colour, (height, width) = x.ndim == 4, x.shape[-2:]
@@ -189,18 +195,20 @@ def _images(path: Path, file: str) -> Look:
     words, remarks = _training_on(file, images, "test" in images)
     if alone := {label for label, _ in counts} - set(map(str, y.tolist())):
         remarks.append(f"classes of the test part alone: {', '.join(sorted(alone, key=_order))}")
-    if path.is_dir() and (path / "train").is_dir():
-        others = {file.relative_to(path).parts[0] for file in visible(path)} - {"train", "test"}
-        remarks += [f"{name!r} is not read: only train and test are" for name in sorted(others)]
+    unread = Counter(file.relative_to(path).parts[0] for file in read.unread)
+    for name, count in sorted(unread.items()):
+        remarks.append(
+            f"{name!r} is not read ({several(count, 'picture')}): only train/ and test/ are"
+        )
     try:
-        named_classes(path, images, pairs, named)
+        named_classes(path, images, read)
     except InputError as error:
         remarks.append(f"it cannot be trained on: it {error.problem}. {error.remedy}")
         words = []
     few = np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int)
     return Look(
-        "images", file, digest, facts, shlex.join(words), counts=counts, remarks=tuple(remarks),
-        pictures=x[few], labels=tuple(str(label) for label in y[few].tolist()),
+        "images", file, read.digest, facts, shlex.join(words), counts=counts,
+        remarks=tuple(remarks), pictures=x[few], labels=tuple(map(str, y[few].tolist())),
     )  # fmt: skip
 
 

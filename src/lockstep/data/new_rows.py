@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -34,12 +35,17 @@ def new_rows(part: Any, encoding: Encoding, given: Any) -> NewExamples:
 
 def _from_file(part: Any, encoding: Encoding, path: Path) -> NDArray[np.float64]:
     """Columns are found by name; others, a target among them, are left alone. A file without a
-    header that has the features and nothing else has them in their order."""
+    header that has the features and nothing else has them in their order; the columns of a run
+    without a header are numbers, and are taken by them from a file that names its columns."""
     how = (getattr(part, name, "auto") for name in ("header", "separator"))
     table, _ = read_table_file(str(path), *how)
     width = len(table.names)
     if table.names == counted(width) and width == len(encoding.columns):
         columns = list(range(width))
+    elif _are_counted(part, encoding) and not set(encoding.columns) & set(table.names):
+        columns = [int(name) - 1 for name in encoding.columns]
+        if beyond := [name for name in encoding.columns if int(name) > width]:
+            raise _lacking(table, beyond[0])
     else:
         columns = [_column(table, name) for name in encoding.columns]
     remedy = "Correct it: the model takes a number there."
@@ -50,19 +56,29 @@ def _from_file(part: Any, encoding: Encoding, path: Path) -> NDArray[np.float64]
     return x
 
 
+def _are_counted(part: Any, encoding: Encoding) -> bool:
+    """Whether the names of columns are their numbers, as of a file without a header."""
+    with_target = (encoding.target,) if hasattr(part, "target") else ()
+    names = (*encoding.columns, *with_target)
+    are_numbers = all(re.fullmatch("[1-9][0-9]*", name) for name in names)
+    return are_numbers and getattr(part, "header", "auto") != "yes"
+
+
 def _column(table: ReadTable, name: str) -> int:
-    if name in table.names:
-        return table.names.index(name)
+    if name not in table.names:
+        raise _lacking(table, name)
+    return table.names.index(name)
+
+
+def _lacking(table: ReadTable, name: str) -> InputError:
     problem = f"has no column {name!r}, which the model takes"
     if table.names == counted(len(table.names)):
         remedy = "Name the columns in its first line, or give the features alone, in their order."
-        raise refuse(table.path, problem, remedy)
-    if name.isdecimal() and int(name) <= len(table.names):  # it learned from a file without header
-        return int(name) - 1
+        return refuse(table.path, problem, remedy)
     near = difflib.get_close_matches(name, table.names, n=1, cutoff=0.4)
     hint = f"Is it {near[0]!r}? " if near else ""
     there = ", ".join(table.names[:30])
-    raise refuse(table.path, problem, f"{hint}It has: {there}.")
+    return refuse(table.path, problem, f"{hint}It has: {there}.")
 
 
 def _from_arrays(encoding: Encoding, given: Any) -> NDArray[np.float64]:

@@ -6,17 +6,17 @@ Grey pictures are (N, H, W), colour ones (N, 3, H, W). Bytes stay bytes until a 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lockstep.data.class_folders import pictures_by_part
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
 from lockstep.data.examples import NewExamples, example_batch
-from lockstep.data.fashion_mnist import image_batch, parse_idx
 from lockstep.data.given_file import (
     ZIP,
     decompressed,
@@ -30,11 +30,11 @@ from lockstep.data.given_file import (
     refuse_binary,
     visible,
 )
-from lockstep.data.held_back import kept_rows
+from lockstep.data.held_back import first, kept_rows
+from lockstep.data.idx import image_batch, parse_idx
 from lockstep.data.own_pictures import is_picture, pictures
-from lockstep.data.own_table import first
 from lockstep.data.source import Progress
-from lockstep.errors import InputError
+from lockstep.errors import InputError, several
 from lockstep.spec import ImageFiles
 
 BYTES = (255.0,)  # what bytes are divided by
@@ -43,15 +43,26 @@ KERAS = {"x_train": "x", "y_train": "y"}  # as the mnist.npz of Keras names them
 Pairs = dict[str, tuple[NDArray[np.generic], NDArray[np.generic]]]
 
 
+@dataclass(frozen=True, eq=False)
+class ReadImages:
+    """Pictures and labels by split, the digest of their files, names of classes where the files
+    have them, and the pictures of a folder that were not read."""
+
+    pairs: Pairs
+    digest: str
+    classes: tuple[str, ...] = ()
+    unread: tuple[Path, ...] = ()
+
+
 def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
     path = given_path(part.file, "an npz, IDX files, or a folder of pictures by class")
-    pairs, digest, named = read_images(path)
-    images = {split: as_images(path, x) for split, (x, _) in pairs.items()}
-    classes = named_classes(path, images, pairs, named)
+    read = read_images(path)
+    images = {split: as_images(path, x) for split, (x, _) in read.pairs.items()}
+    classes = named_classes(path, images, read)
     number = {name: i for i, name in enumerate(classes)}
     found = {
         split: np.array([number[str(label)] for label in y.tolist()], np.int32)
-        for split, (_, y) in pairs.items()
+        for split, (_, y) in read.pairs.items()
     }
     x, y = images["train"], found["train"]
     train = np.ones(len(x), bool)
@@ -70,22 +81,29 @@ def _load(part: ImageFiles, seed: int, progress: Progress | None) -> Loaded:
     stds = BYTES if x.dtype == np.uint8 else ()
     encoding = Encoding(x.shape[1:], len(classes), "cross_entropy", stds=stds, classes=classes)
     batch = image_batch if stds else example_batch
-    return Loaded(splits, origin_of(path, digest), encoding=encoding, batch=batch)
+    origin = origin_of(path, read.digest)
+    if read.unread:
+        left_out = several(len(read.unread), "picture")
+        origin = replace(origin, edition=f"{origin.edition}, without {left_out} beside train/")
+    return Loaded(splits, origin, encoding=encoding, batch=batch)
 
 
 def named_classes(
-    path: Path, images: dict[str, NDArray[np.generic]], pairs: Pairs, named: tuple[str, ...]
+    path: Path, images: dict[str, NDArray[np.generic]], read: ReadImages
 ) -> tuple[str, ...]:
     """The classes of pictures that can be trained on; others are refused."""
     sizes = {split: x.shape[1:] for split, x in images.items()}
     if sizes.get("test", sizes["train"]) != sizes["train"]:
         problem = f"has test pictures of {sizes['test']}, the others are {sizes['train']}"
         raise refuse(path, problem, "Give pictures of one size.")
-    return named or _classes(path, [y for _, y in pairs.values()])
+    if len({x.dtype == np.uint8 for x in images.values()}) > 1:  # only bytes are divided by 255
+        problem = "has bytes (uint8) in one of its parts, other numbers in the other"
+        raise refuse(path, problem, "Give x and x_test in one type.")
+    return read.classes or _classes(path, [y for _, y in read.pairs.values()])
 
 
-def read_images(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
-    """Pictures and labels by split, the digest, and names of classes where the files have them."""
+def read_images(path: Path) -> ReadImages:
+    """The pictures of an npz, of IDX files or of a folder, as they stand there."""
     if path.is_dir():
         idx = sorted(p for p in path.iterdir() if IDX.fullmatch(p.name))
         return _from_idx(path, idx) if idx else _from_folder(path)
@@ -100,7 +118,7 @@ def read_images(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
     pairs: Pairs = {"train": _pair(path, arrays, "x", "y")}
     if "x_test" in arrays and "y_test" in arrays:
         pairs["test"] = _pair(path, arrays, "x_test", "y_test")
-    return pairs, digest_of(content), ()
+    return ReadImages(pairs, digest_of(content))
 
 
 def _npz(path: Path, content: bytes, names: tuple[str, ...]) -> dict[str, np.ndarray]:
@@ -146,7 +164,7 @@ def _pair(
     return arrays[x], values
 
 
-def _from_idx(path: Path, files: list[Path]) -> tuple[Pairs, str, tuple[str, ...]]:
+def _from_idx(path: Path, files: list[Path]) -> ReadImages:
     """Names that begin with t10k or test are the test part, as MNIST has them."""
     pairs: Pairs = {}
     contents: dict[str, bytes] = {}
@@ -160,7 +178,7 @@ def _from_idx(path: Path, files: list[Path]) -> tuple[Pairs, str, tuple[str, ...
         pairs[split] = _pair(file, arrays, "x", "y")
     if "train" not in pairs:
         raise refuse(path, "has no training pictures", "Its files begin with train- and t10k-.")
-    return pairs, digest_of_all(contents), ()
+    return ReadImages(pairs, digest_of_all(contents))
 
 
 def _labels_of(images: Path) -> Path:
@@ -173,23 +191,18 @@ def _labels_of(images: Path) -> Path:
     return wanted if wanted.exists() else other
 
 
-def _from_folder(path: Path) -> tuple[Pairs, str, tuple[str, ...]]:
-    """path/CLASS/picture.png, or path/train/CLASS/... and path/test/CLASS/..."""
-    parts = [s for s in ("train", "test") if (path / s).is_dir()]
-    roots = {s: path / s for s in parts} if "train" in parts else {"train": path}
+def _from_folder(path: Path) -> ReadImages:
     contents: dict[str, bytes] = {}
     pairs: Pairs = {}
-    for split, root in roots.items():
-        files = [f for f in visible(root) if f.parent.parent == root and is_picture(f)]
-        if not files:
-            raise refuse(root, "has no pictures in folders by class", "Give CLASS/picture.png.")
+    parts, unread = pictures_by_part(path)
+    for part, files in parts.items():
         found = {file: read_bytes(file) for file in files}
-        pairs[split] = pictures(found), np.array([file.parent.name for file in files])
+        pairs[part] = pictures(found), np.array([file.parent.name for file in files])
         contents |= {str(file.relative_to(path)): content for file, content in found.items()}
     classes = tuple(sorted({str(n) for _, y in pairs.values() for n in y}))
     if len(classes) < 2:
         raise refuse(path, f"has one class only ({classes[0]})", "Give a folder for each class.")
-    return pairs, digest_of_all(contents), classes
+    return ReadImages(pairs, digest_of_all(contents), classes, tuple(unread))
 
 
 def new_pictures(part: Any, encoding: Encoding, given: Any) -> NewExamples:

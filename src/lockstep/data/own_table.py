@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
 from lockstep.data.given_file import origin_of, refuse
-from lockstep.data.held_back import kept_rows
+from lockstep.data.held_back import first, kept_rows
 from lockstep.data.new_rows import new_rows
 from lockstep.data.source import Progress
 from lockstep.data.table_file import (
@@ -21,13 +21,6 @@ from lockstep.data.table_file import (
 )
 from lockstep.errors import InputError
 from lockstep.spec import Table
-
-
-def first(field: str, limit: int, there: int) -> int:
-    """How many of the training part are used."""
-    if limit > there:
-        raise InputError(field, limit, f"the training part has {there:,}", "Give at most that.")
-    return limit or there
 
 
 def _load(part: Table, seed: int, progress: Progress | None) -> Loaded:

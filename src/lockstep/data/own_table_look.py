@@ -9,21 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.given_file import several
 from lockstep.data.table_file import DECIMAL_COMMA, NO_VALUE, ReadTable, is_number
+from lockstep.errors import several
 
 MOST_CLASSES = 20  # a column of more different words is free text, of whole numbers a number
 BINS = 20
-COUNTERS = (
-    "id",
-    "index",
-    "no",
-    "nr",
-    "row",
-    "unnamed: 0",
-    "1",
-    "column 1",
-)  # names of numbers of rows
+# names of columns that may count the rows
+COUNTERS = ("id", "index", "no", "nr", "row", "unnamed: 0", "1", "column 1")
 LEAST_ROWS = 3  # a fifth is held out
 
 
@@ -51,14 +43,18 @@ class _Cells:
     absent: NDArray[np.bool_]
 
 
-def look_at(table: ReadTable) -> tuple[tuple[Column, ...], list[str], list[str]]:
-    """The columns, remarks, and the words of a command that trains after `lockstep train`: none
-    where nothing can be trained."""
+def look_at(table: ReadTable) -> tuple[tuple[Column, ...], list[str], list[str], int]:
+    """The columns, remarks, the words of a command that trains after `lockstep train` (none where
+    nothing can be trained), and how many rows it uses."""
     cells = [_cells(column) for column in table.columns]
     columns = tuple(_column(table, i, read) for i, read in enumerate(cells))
-    fitting = [i for i, c in enumerate(columns) if c.kind in ("number", "class")]
+    fitting = [
+        i
+        for i, column in enumerate(columns)
+        if column.kind in ("number", "class") and not _counts_rows(column, len(table))
+    ]
     target = fitting[-1] if fitting else -1
-    used = [i for i in fitting if i == target or _is_feature(columns[i], len(table))]
+    used = [i for i in fitting if i == target or columns[i].kind == "number"]
     remarks = [
         remark
         for i in range(len(columns))
@@ -67,21 +63,23 @@ def look_at(table: ReadTable) -> tuple[tuple[Column, ...], list[str], list[str]]
     if len(used) < 2:
         separators = " Separators are comma, semicolon, tab and space." if len(columns) < 2 else ""
         remarks.append(f"a model needs a column to learn, and numbers beside it.{separators}")
-        return columns, remarks, []
-    if len(table) < LEAST_ROWS:
-        remarks.append("it has too few rows to train on")
-        return columns, remarks, []
+        return columns, remarks, [], 0
+    lacking = np.any([cells[i].absent for i in used], axis=0)
+    complete = len(table) - int(lacking.sum())
+    if complete < LEAST_ROWS:
+        without = " without missing values" if lacking.any() else ""
+        remarks.append(f"it has too few rows{without} to train on")
+        return columns, remarks, [], 0
     recipe = "table-softmax" if columns[target].kind == "class" else "table-linear"
     words = [recipe, "--data.target", _named(target, columns)]
-    without = [_named(i, columns) for i in range(len(columns)) if i not in used]
-    words += ["--data.without", ",".join(without)] if without else []
-    lacking = np.any([cells[i].absent for i in used], axis=0)
+    without = ",".join(_named(i, columns) for i in range(len(columns)) if i not in used)
+    words += ["--data.without", without] if without else []
     if lacking.any():
         missing = several(sum(columns[i].missing for i in used), "missing value")
         dropped = several(int(lacking.sum()), "row")
         remarks.append(f"{missing} in {dropped}, which are dropped; --data.missing mean fills them")
         words += ["--data.missing", "drop"]
-    return columns, remarks, words
+    return columns, remarks, words, complete
 
 
 def _cells(column: Sequence[str] | NDArray[np.float64]) -> _Cells:
@@ -90,10 +88,6 @@ def _cells(column: Sequence[str] | NDArray[np.float64]) -> _Cells:
     numbers = np.array([float(cell) if is_number(cell) else np.nan for cell in column])
     absent = np.array([cell.strip().lower() in NO_VALUE for cell in column])
     return _Cells(numbers, np.isnan(numbers) & ~absent, absent)
-
-
-def _is_feature(column: Column, rows: int) -> bool:
-    return column.kind == "number" and not _counts_rows(column, rows)
 
 
 def _counts_rows(column: Column, rows: int) -> bool:
@@ -168,7 +162,9 @@ def _remark(table: ReadTable, index: int, column: Column, cells: _Cells, used: b
     named = f"column {column.name!r}"
     odd = cells.words | cells.absent
     if len(odd) > 1 and odd[0] and not odd[1:].any() and table.header_hint(0):
-        return f"{named} has no number in its first line alone: is it a header? --data.header yes"
+        return (
+            f"{named} is no number in the first line only: is that line a header? --data.header yes"
+        )
     end = "" if used else ": it is left out"
     if column.kind in ("constant", "empty"):
         return f"{named} is {column.kind}{end}"
@@ -176,7 +172,7 @@ def _remark(table: ReadTable, index: int, column: Column, cells: _Cells, used: b
         row = int(np.isinf(cells.numbers).argmax())
         return f"{named} has infinite numbers, the first in {table.unit} {table.lines[row]}{end}"
     if column.kind == "number":
-        return "" if used else f"{named} numbers the rows{end}"
+        return "" if used else f"{named} counts the rows{end}"
     row, count = int(cells.words.argmax()), int(cells.words.sum())
     first = f"{table.unit} {table.lines[row]}: {str(table.columns[index][row]).strip()[:40]!r}"
     numbers = int(np.isfinite(cells.numbers).sum())

@@ -18,6 +18,7 @@ from lockstep.data.data_set import DataSet, Loaded
 from lockstep.data.encoding import Encoding
 from lockstep.data.examples import NewExamples
 from lockstep.data.given_file import (
+    decoded,
     decompressed,
     digest_of,
     digest_of_all,
@@ -27,11 +28,9 @@ from lockstep.data.given_file import (
     refuse,
     visible,
 )
-from lockstep.data.held_back import num_held, require_window
-from lockstep.data.own_table import first
+from lockstep.data.held_back import first, num_held, require_window
 from lockstep.data.plans import WindowPlan
 from lockstep.data.source import Progress
-from lockstep.data.table_file import decoded
 from lockstep.data.text_codes import (
     MOST_CODES,
     chapter_letters,

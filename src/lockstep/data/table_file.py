@@ -6,7 +6,7 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,19 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lockstep.data import given_file
-from lockstep.data.given_file import refuse, refuse_binary, several
-from lockstep.errors import unknown
+from lockstep.data.given_file import decoded, refuse
+from lockstep.errors import several, unknown
 
 MOST_COLUMNS = 100_000
 NO_VALUE = ("", "na", "n/a", "nan", "null", "none", "?")
 DECIMAL_COMMA = re.compile(r"[-+]?[0-9]*,[0-9]+")
 WITH_POINT = "Write numbers with a decimal point, and nothing between thousands: 1234.5."
-MARKS = {  # the longer one first, for it begins as the other does
-    b"\xff\xfe\0\0": "UTF-32",
-    b"\0\0\xfe\xff": "UTF-32",
-    b"\xff\xfe": "UTF-16",
-    b"\xfe\xff": "UTF-16",
-}
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t"}
 
 
@@ -65,6 +59,8 @@ class ReadTable:
         """A column as numbers, NaN where it has none; a word or an infinite number is refused."""
         cells = self.columns[column]
         try:
+            if not isinstance(cells, np.ndarray) and "_" in "".join(cells):
+                raise ValueError  # NumPy would read 2020_01 as 202001
             values = np.array(cells, np.float64)
         except ValueError:
             leave = f"Correct it, or leave the column out: --data.without {self.names[column]}."
@@ -113,14 +109,14 @@ class ReadTable:
 def is_number(cell: str) -> bool:
     """Whether text reads as a number.
 
-    >>> is_number(" 1e-3 "), is_number("Iris-setosa"), is_number("")
-    (True, False, False)
+    >>> is_number(" 1e-3 "), is_number("Iris-setosa"), is_number("2020_01"), is_number("")
+    (True, False, False, False)
     """
     try:
         float(cell)
     except ValueError:
         return False
-    return True
+    return "_" not in cell  # between digits Python takes it for none
 
 
 def read_table_file(file: str, header: str, separator: str) -> tuple[ReadTable, str]:
@@ -142,45 +138,23 @@ def read_table(path: Path, content: bytes, header: str, separator: str) -> ReadT
     return _from_text(path, decoded(path, content), header, separator)
 
 
-def decoded(path: Path, content: bytes) -> str:
-    """UTF-8 text, with or without a byte order mark; anything else is refused by name."""
-    for mark, name in MARKS.items():
-        if content.startswith(mark):
-            remedy = f"Convert it: iconv -f {name} -t UTF-8."
-            raise refuse(path, f"is {name} text, not UTF-8", remedy)
-    at = content.find(b"\0")
-    if at >= 0:
-        refuse_binary(path, content)
-        raise refuse(path, f"is binary (a zero byte at {at:,})", "Give a text file in UTF-8.")
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        refuse_binary(path, content)
-        line = content.count(b"\n", 0, error.start) + 1
-        if error.reason == "unexpected end of data":
-            problem = f"ends within a character of UTF-8, in line {line:,}"
-            raise refuse(path, problem, "It is cut off, or in another encoding.") from error
-        problem = f"is not UTF-8: byte 0x{content[error.start]:02x} in line {line:,}"
-        remedy = (
-            "Convert it from the encoding that it has, LATIN1, GB18030, SHIFT_JIS or another: "
-            "iconv -f LATIN1 -t UTF-8."
-        )
-        raise refuse(path, problem, remedy) from error
-
-
 def _from_text(path: Path, text: str, header: str, separator: str) -> ReadTable:
-    rows, lines = _rows(path, text, separator)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    for row, line in _rows(path, text, separator):
+        # at once: prose, which is no table, is left at its second line
+        if rows and len(row) != len(rows[0]):
+            there = f"line {lines[0]} has {len(rows[0]):,}"
+            remedy = "Give every row as many cells; put a cell that holds a separator in quotes."
+            raise refuse(path, f"line {line} has {several(len(row), 'cell')}, {there}", remedy)
+        rows.append(row)
+        lines.append(line)
     if not rows:
         raise refuse(path, "has no rows", "Give a file with data in it.")
     first, width = rows[0], len(rows[0])
     if width > MOST_COLUMNS:
         problem = f"has {width:,} columns, over the limit of {MOST_COLUMNS:,}"
         raise refuse(path, problem, "Give fewer.")
-    for row, line in zip(rows, lines, strict=True):
-        if len(row) != width:
-            cells = several(len(row), "cell")
-            problem = f"line {line} has {cells}, line {lines[0]} has {width:,}"
-            raise refuse(path, problem, "Give every row as many; quote cells with separators.")
     named = header == "yes" or (header == "auto" and not any(map(is_number, first)))
     names = _header(first) if named else counted(width)
     if named:
@@ -195,30 +169,27 @@ def _header(cells: list[str]) -> tuple[str, ...]:
     return tuple(name or number for name, number in zip(names, own, strict=True))
 
 
-def _rows(path: Path, text: str, separator: str) -> tuple[list[list[str]], list[int]]:
+def _rows(path: Path, text: str, separator: str) -> Iterator[tuple[list[str], int]]:
     """Cells by row, and the line of the file that each begins in; blank lines are left out."""
     if separator == "auto":
-        first = next((line for line in io.StringIO(text) if line.strip()), "")
+        first = next((line for line in io.StringIO(text, newline=None) if line.strip()), "")
         found = [name for name in ("tab", "semicolon", "comma") if SEPARATORS[name] in first]
         separator = found[0] if found else "space"
     if separator == "space":
-        cells = [(line.split(), i) for i, line in enumerate(text.splitlines(), 1)]
-        cells = [(row, i) for row, i in cells if row]
-        return [row for row, _ in cells], [i for _, i in cells]
-    rows, lines = [], []
+        cells = ((line.split(), i) for i, line in enumerate(io.StringIO(text, newline=None), 1))
+        yield from ((row, i) for row, i in cells if row)
+        return
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=SEPARATORS[separator], strict=True)
     before = 0
     try:
         for row in reader:
             if row and (len(row) > 1 or row[0].strip()):
-                rows.append(row)
-                lines.append(before + 1)
+                yield row, before + 1
             before = reader.line_num
     except csv.Error as error:
         unclosed = str(error) == "unexpected end of data"
         problem = "a quote is not closed" if unclosed else str(error)
         raise refuse(path, f"line {before + 1}: {problem}", "Check the quotes there.") from error
-    return rows, lines
 
 
 def _from_npz(path: Path, arrays: dict[str, np.ndarray]) -> ReadTable:

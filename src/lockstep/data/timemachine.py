@@ -33,9 +33,8 @@ def between_markers(book: bytes) -> bytes:
     return found[1].strip() + b"\r\n"
 
 
-LIKE = TextFile(
-    symbols="letters"
-)  # a new text is read as one's own file is, by the chapter's letters
+# a new text is read as a person's own file is, by the chapter's letters
+READ_AS = TextFile(symbols="letters")
 SOURCE = Source(
     "timemachine",
     "The Time Machine, H. G. Wells",
@@ -125,6 +124,6 @@ DATA_SET = DataSet(
     batch=lambda part: WindowBatch(part.window),
     plan=_plan,
     source=SOURCE,
-    features=lambda part, encoding, given: new_symbols(LIKE, encoding, given),
+    features=lambda part, encoding, given: new_symbols(READ_AS, encoding, given),
     settled=_settled,
 )

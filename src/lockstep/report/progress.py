@@ -24,6 +24,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from lockstep.errors import several
 from lockstep.report.quantities import duration, lr, metric_name, metrics_line, number, rate
 from lockstep.showing import is_redrawn
 from lockstep.training.events import (
@@ -116,7 +117,7 @@ def said_stopped(event: StoppedEarly) -> str:
     >>> said_stopped(StoppedEarly(90, 0, "train_loss", None, 3))
     'train loss (epoch mean) was not a finite number in any of 3 measurements'
     """
-    many = f"{event.waited} measurement{'' if event.waited == 1 else 's'}"
+    many = several(event.waited, "measurement")
     name = metric_name(event.metric)
     if event.value is None:
         return f"{name} was not a finite number in any of {many}"
