@@ -3,7 +3,6 @@ class; as columns, in a file or as text. Nothing here computes a model."""
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.given_file import optional
 from lockstep.errors import InputError
 from lockstep.files import write_whole
+from lockstep.training import columns
 
 FORMATS = (".csv", ".npz", ".parquet")
 
@@ -93,51 +92,44 @@ class Predictions:
         came = np.array([index.get(symbol, 0) for symbol in self.symbols[1:]], np.int64)
         return self.probabilities[np.arange(len(came)), came]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a program to read."""
-        columns = {} if self.outputs.ndim > 2 else self.columns()
+    def about(self) -> dict[str, Any]:
+        """What they are, as plain values."""
         return {
             "count": len(self),
             "target": self.target,
             "classes": list(self.classes),
             "perplexity": self.perplexity if self.symbols else None,
-            "predictions": {n: np.asarray(c).tolist() for n, c in columns.items()},
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a program to read."""
+        return {**self.about(), "predictions": columns.to_lists(self.columns())}
 
     def to_csv(self) -> str:
         """A line of names, then a line for each example; numbers in full."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        columns = {name: np.asarray(c).tolist() for name, c in self.columns().items()}
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue()
+        return columns.csv_text(self.columns())
 
     def write(self, path: str | Path) -> Path:
         """Write them as CSV, npz or Parquet, by the name's ending."""
         path = Path(path)
         check_format(path)
         ending = path.suffix.lower()
-        content = {".csv": self._csv, ".npz": self._npz, ".parquet": self._parquet}[ending](path)
-        return write_whole(path, content)
+        if ending == ".npz":
+            return write_whole(path, self._npz())
+        if ending == ".csv":
+            return columns.to_csv(self.columns(), path)
+        return columns.to_parquet(self.columns(), path, {})
 
-    def _csv(self, path: Path) -> bytes:
-        return self.to_csv().encode()
-
-    def _npz(self, path: Path) -> bytes:
+    def _npz(self) -> bytes:
         arrays: dict[str, Any] = {"prediction": self.values}
         if self.classes:
             arrays |= {"probabilities": self.probabilities, "classes": np.array(self.classes)}
         if self.names:
             arrays["file"] = np.array(self.names)
+        if self.symbols:
+            arrays |= {name: np.array(column) for name, column in self.columns().items()}
         file = io.BytesIO()
         np.savez_compressed(file, **arrays)
-        return file.getvalue()
-
-    def _parquet(self, path: Path) -> bytes:
-        pa, parquet = _pyarrow(path)
-        file = io.BytesIO()
-        parquet.write_table(pa.table(self.columns()), file)
         return file.getvalue()
 
 
@@ -146,22 +138,15 @@ def check_format(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise InputError("out", str(path), "is no format", f"End it in {', '.join(FORMATS)}.")
     if path.suffix.lower() == ".parquet":
-        _pyarrow(path)
-
-
-def _pyarrow(path: Path) -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise optional("pyarrow", "parquet", path) from error
-    return pyarrow, parquet
+        columns.import_pyarrow()
 
 
 def summary(found: Predictions) -> Mapping[str, Any]:
     """What they come to, in a few numbers."""
     if found.symbols:
-        return {"symbols": len(found), "perplexity": found.perplexity}
+        perplexity = found.perplexity
+        known = {} if perplexity is None else {"perplexity": perplexity}
+        return {"symbols": len(found), **known}
     if found.classes and found.outputs.ndim == 2:
         chosen = found.outputs.argmax(axis=-1)
         return {name: int((chosen == i).sum()) for i, name in enumerate(found.classes)}
