@@ -147,9 +147,17 @@ def test_the_perplexity_of_a_held_out_text_is_the_runs_own_to_begin_with(files: 
 
 def test_symbols_in_blocks_are_one_text(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ls.train(spec_of(files, "text"))
-    whole = result.predict(TEXT[:40]).outputs
-    monkeypatch.setattr("lockstep.training.model_outputs.BLOCK", 7)
-    np.testing.assert_allclose(result.predict(TEXT[:40]).outputs, whole, atol=1e-14)
+    whole = result.predict(TEXT[:40])
+    perplexity = whole.perplexity
+    for room in ("model_outputs", "predictions"):
+        monkeypatch.setattr(f"lockstep.training.{room}.BLOCK", 7)
+    parts = result.predict(TEXT[:40])
+    np.testing.assert_allclose(parts.outputs, whole.outputs, atol=1e-14)
+    assert parts.perplexity == pytest.approx(perplexity, rel=1e-13)
+    monkeypatch.setattr("lockstep.training.predict.MOST_BYTES", 28 * 8 * 39)
+    with pytest.raises(InputError, match="has 40 symbols; with 28 scores for each, 39 fit"):
+        result.predict(TEXT[:40])
+    assert len(result.predict(TEXT[:38])) == 38
 
 
 def test_a_run_on_the_airfoil_data_takes_measurements_in_their_own_units(tmp_path: Path) -> None:

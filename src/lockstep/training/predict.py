@@ -26,6 +26,7 @@ from lockstep.training.references import references
 
 READING = ("file", "header", "separator")  # how a new file is read may be another
 FLOAT = np.dtype(np.float64)
+MOST_BYTES = 4 * 2**30  # of the scores of a text, a float64 for each symbol at each place
 
 
 @dataclass(frozen=True)
@@ -48,6 +49,8 @@ class Predictor:
         encoding = self.trained.encoding
         if not len(found.x):
             raise _no_examples(given, encoding)
+        if encoding is not None and encoding.symbols:
+            _refuse_long(given, len(found.x), len(encoding.symbols))
         scores = outputs(self.trained, found.x, framework or self.spec.framework)
         if encoding is None:
             labelled = getattr(self.spec.data, "loss", "") == "cross_entropy"
@@ -117,9 +120,20 @@ def _rows(given: Any) -> Any:
     return given
 
 
+def _refuse_long(given: Any, length: int, num_symbols: int) -> None:
+    """Refuse a text whose scores would fill the memory."""
+    if (most := MOST_BYTES // (8 * num_symbols)) < length:
+        problem = f"has {length:,} symbols; with {num_symbols:,} scores for each, {most:,} fit"
+        raise InputError(*_named(given), problem, "Give it in parts.")
+
+
+def _named(given: Any) -> tuple[str, Any]:
+    """The field that examples were given in, and what was given."""
+    return ("data.file", str(given)) if isinstance(given, Path) else ("x", given)
+
+
 def _no_examples(given: Any, encoding: Encoding | None) -> InputError:
-    file = isinstance(given, Path)
-    field, value = ("data.file", str(given)) if file else ("x", given)
+    field, value = _named(given)
     if encoding is not None and encoding.symbols:
         problem = f"has none of the {len(encoding.symbols)} symbols that the model knows"
         return InputError(field, value, problem, "Give a text in the script that it learned from.")

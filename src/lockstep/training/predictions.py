@@ -6,6 +6,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lockstep.files import write_whole
 from lockstep.training import columns
 
 FORMATS = (".csv", ".npz", ".parquet")
+BLOCK = 1000  # symbols of a text whose probabilities are computed together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,9 +48,7 @@ class Predictions:
         """Of each class (N, ..., C): softmax of the scores."""
         if not self.classes:
             raise InputError("predictions", self.target, "are numbers", "They are in `values`.")
-        shifted = np.exp(self.outputs - self.outputs.max(axis=-1, keepdims=True))
-        found: NDArray[np.float64] = shifted / shifted.sum(axis=-1, keepdims=True)
-        return found
+        return _softmax(self.outputs)
 
     @property
     def values(self) -> NDArray[Any]:
@@ -62,7 +62,7 @@ class Predictions:
     def perplexity(self) -> float | None:
         """Of a text: exp of the mean of -log of the probability of the symbol that came; None where
         there is none."""
-        given = self._of_symbols()
+        given = self._given
         return float(np.exp(-np.log(given).mean())) if len(given) else None
 
     def columns(self) -> dict[str, Any]:
@@ -71,7 +71,7 @@ class Predictions:
             nothing = np.full(1, np.nan)
             return {
                 "symbol": list(self.symbols),
-                "probability": np.concatenate([nothing, self._of_symbols()]),
+                "probability": np.concatenate([nothing, self._given]),
                 "next": self.values.tolist(),
             }
         found: dict[str, Any] = {"file": list(self.names)} if self.names else {}
@@ -86,11 +86,17 @@ class Predictions:
             return found | {"prediction": self.outputs[:, 0]}
         return found | {f"prediction {i}": v for i, v in enumerate(self.outputs.T, 1)}
 
-    def _of_symbols(self) -> NDArray[np.float64]:
-        """The probability of each symbol but the first, given those before it."""
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        """The probability of each symbol of a text but the first, given those before it."""
         index = {symbol: at for at, symbol in enumerate(self.classes)}
         came = np.array([index.get(symbol, 0) for symbol in self.symbols[1:]], np.int64)
-        return self.probabilities[np.arange(len(came)), came]
+        found = np.empty(len(came))
+        for start in range(0, len(came), BLOCK):  # of all at once: as much memory again
+            part = came[start : start + BLOCK]
+            likely = _softmax(self.outputs[start : start + len(part)])
+            found[start : start + len(part)] = likely[np.arange(len(part)), part]
+        return found
 
     def about(self) -> dict[str, Any]:
         """What they are, as plain values."""
@@ -139,6 +145,13 @@ def check_format(path: Path) -> None:
         raise InputError("out", str(path), "is no format", f"End it in {', '.join(FORMATS)}.")
     if path.suffix.lower() == ".parquet":
         columns.import_pyarrow()
+
+
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = scores - scores.max(axis=-1, keepdims=True)
+    np.exp(found, out=found)
+    found /= found.sum(axis=-1, keepdims=True)
+    return found
 
 
 def summary(found: Predictions) -> Mapping[str, Any]:
