@@ -13,6 +13,8 @@ import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import lockstep as ls
+from lockstep.errors import InputError
+from lockstep.loggers.exported import export
 from lockstep.training import History
 from lockstep.training.directory import RunDirectory
 
@@ -137,3 +139,10 @@ def test_a_run_or_a_place_that_is_none(
     assert "is a file. Name a folder." in said
     assert not Path("x").exists()
     assert "Did you mean 'parquet'" in mistake("export", "last", "--to", "parket", "--out", "x")
+
+
+def test_two_runs_are_never_written_under_one_name(folder: Path, runs: dict[str, Path]) -> None:
+    named = {"x/y/run": RunDirectory(runs["measured"]), "x-y/run": RunDirectory(runs["other"])}
+    with pytest.raises(InputError, match="would be written as x-y-run"):
+        export(named, "csv", folder / "out")
+    assert not (folder / "out").exists()

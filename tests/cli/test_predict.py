@@ -166,6 +166,15 @@ def test_a_text_has_a_perplexity(lockstep: Command, folder: Path) -> None:
         told = lockstep("predict", "run", "--data.file", "new.txt", "--json").json
         assert least <= told["perplexity"] < most
         assert "".join(told["predictions"]["symbol"]) == text
+    (folder / "one.txt").write_text("a")  # nothing comes after it, so it has no perplexity
+    done = lockstep("predict", "run", "--data.file", "one.txt", "--out", "one.npz")
+    assert (done.code, done.out) == (0, "one.npz  1 rows; symbols: 1\n")
+    done = lockstep("predict", "run", "--data.file", "new.txt", "--out", "new.npz")
+    assert done.code == 0, done.err
+    written = np.load(folder / "new.npz")
+    for name in ("symbol", "next"):
+        assert written[name].tolist() == told["predictions"][name]
+    assert written["probability"][1:].tolist() == told["predictions"]["probability"][1:]
 
 
 def test_a_chapters_run_reads_files_like_its_own(

@@ -55,16 +55,30 @@ def test_a_resumed_run_goes_on_in_the_same_one(tmp_path: Path, uri: str) -> None
         if isinstance(event, StepsCompleted) and training.step >= 35:
             raise RuntimeError("lost")
 
-    logger = ls.loggers.MLflow(uri)
+    logger, folder = ls.loggers.MLflow(uri), tmp_path / "o'neill"
     with pytest.raises(RuntimeError, match="lost"):
-        ls.train(RUN, out=tmp_path / "a", listeners=[logger], callbacks=[crash], event_steps=5)
+        ls.train(RUN, out=folder, listeners=[logger], callbacks=[crash], event_steps=5)
     _, (run,) = logged(uri)
     assert run.info.status == "KILLED"
-    result = ls.resume(tmp_path / "a", listeners=[logger])
+    result = ls.resume(folder, listeners=[logger])
     client, (run,) = logged(uri)
     assert run.info.status == "FINISHED"
     metrics = client.get_metric_history(run.info.run_id, "loss")
     assert [(m.step, m.value) for m in metrics] == list(enumerate(result.history[:, "loss"]))
+
+
+def test_a_run_that_is_refused_changes_nothing(tmp_path: Path, uri: str) -> None:
+    from mlflow import MlflowClient
+
+    logger, folder = ls.loggers.MLflow(uri), tmp_path / "a"
+    logger.begin(RUN, folder)
+    logger.end()
+    assert MlflowClient(tracking_uri=uri).get_experiment_by_name("lockstep") is None
+    ls.train(RUN, out=folder, listeners=[logger])
+    logger.begin(RUN, folder)  # what a resume begins with; then it is refused
+    logger.end()
+    _, (run,) = logged(uri)
+    assert run.info.status == "FINISHED"
 
 
 def test_a_store_that_is_none_is_refused_before_the_run(tmp_path: Path) -> None:

@@ -140,6 +140,9 @@ def test_the_curves_of_another_run_are_not_mixed_up(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is a a already, of another run"):
         ls.train(RUN, out=tmp_path / "two" / "a", listeners=[logger])
     assert not (tmp_path / "two").exists()
+    ls.train(RUN.with_fields({"max_steps": 5}), out=tmp_path / "two" / "a")
+    with pytest.raises(InputError, match=r"of another run \(.*one/a\)"):
+        ls.resume(tmp_path / "two" / "a", spec=RUN, listeners=[logger])
 
 
 def test_without_tensorboard_the_extra_is_named(

@@ -107,9 +107,10 @@ def test_schedules_and_specs(tmp_path: Path) -> None:
     assert "step 0: learning rate 0.3000" in shown
     schedule.plot(tmp_path / "lr.png", steps=50)
     assert (tmp_path / "lr.png").read_bytes().startswith(b"\x89PNG")
-    spec = ls.recipes.timemachine_gru()._repr_html_()
-    assert "timemachine-gru" in spec
-    assert "num_hiddens = 256" in spec
+    spec = ls.recipes.timemachine_gru()
+    assert repr(spec).splitlines()[0] == "timemachine-gru in numpy, scratch, float32"
+    assert "timemachine-gru" in spec._repr_html_()
+    assert "num_hiddens = 256" in spec._repr_html_()
 
 
 def test_without_matplotlib_there_are_pictures_all_the_same(

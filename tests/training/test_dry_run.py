@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError
+from lockstep.ops import Snapshot
+from lockstep.report.dry_run_table import print_dry_run
 from lockstep.training.directory import RunDirectory
 from lockstep.training.dry_run import dry_run
+from lockstep.training.events import Event, RunDiverged
 from lockstep.training.in_processes import Launch
 
 from .running import small
@@ -61,6 +66,33 @@ def test_it_is_refused_where_the_run_is() -> None:
     with pytest.raises(InputError) as refused_too:
         dry_run(spec)
     assert str(refused.value) == str(refused_too.value)
+
+
+def test_evaluations_that_fall_together_are_counted_once() -> None:
+    for evaluate_steps, evaluate_epochs in ((0, 2), (10, 1), (4, 2), (5, 3)):
+        spec = ls.recipes.airfoil_linear(
+            batch_size=200, epochs=7, max_steps=45, evaluate=("train",),
+            evaluate_steps=evaluate_steps, evaluate_epochs=evaluate_epochs,
+        )  # fmt: skip
+        history = ls.train(spec).history
+        epochs = [event for event in history.epochs if "final_train_loss" in event.metrics]
+        assert dry_run(spec).num_evaluations == len(epochs) + len(history.evaluations) > 2
+
+
+def test_a_loss_that_is_not_finite_is_said() -> None:
+    heard: list[Event] = []
+    spec = ls.recipes.airfoil_linear(lr=1e30)
+    ls.train(spec, listeners=[heard.append])
+    (diverged,) = [event.step for event in heard if isinstance(event, RunDiverged)]
+    start = Snapshot({"w": np.full((5, 1), 1e30), "b": np.zeros(1)})
+    later, at_once = dry_run(spec), dry_run(spec, start)
+    assert (later.diverged, later.seconds) == (diverged, None)
+    assert (at_once.diverged, at_once.step_seconds, at_once.seconds) == (0, None, None)
+    for found in (later, at_once):
+        out = io.StringIO()
+        print_dry_run(found, Path("run"), out)
+        assert f"the loss is not finite at step {found.diverged}" in out.getvalue()
+        assert "steps/s" not in out.getvalue()
 
 
 def test_memory_is_what_a_process_takes(tmp_path: Path) -> None:

@@ -12,7 +12,9 @@ import pytest
 
 import lockstep as ls
 from lockstep.errors import InputError, RunDirectoryError
+from lockstep.ops import Snapshot
 from lockstep.task import Own
+from lockstep.training import History, Result
 
 from .own_models import absolute, linear, log_cosh
 from .running import assert_learned, at_step
@@ -262,3 +264,10 @@ def test_more_classes_may_have_weights_than_examples_show() -> None:
 def _train(changes: dict[str, Any]) -> None:
     mine = task(**changes)
     ls.train(run_of(mine), mine)
+
+
+def test_an_own_metric_in_no_file_is_given_again_with_the_task() -> None:
+    for metric, said in ((absolute, "ls.resume('a')"), (lambda *a: a[1], "ls.resume('a', mine)")):
+        spec = run_of(task(metrics={"mae": metric}))
+        result = Result(spec, lambda: None, History(), Snapshot({}), "interrupted", Path("a"))
+        assert result.how_to_continue == f"continue it with: {said}"

@@ -13,6 +13,7 @@ import lockstep as ls
 from lockstep.data import airfoil
 from lockstep.errors import InputError
 from lockstep.spec import GRU, Airfoil, RunSpec, TimeMachine
+from lockstep.training.predictions import Predictions
 from lockstep.training.result import Result
 
 FRAMEWORKS = ("numpy", "torch", "jax")
@@ -146,9 +147,17 @@ def test_the_perplexity_of_a_held_out_text_is_the_runs_own_to_begin_with(files: 
 
 def test_symbols_in_blocks_are_one_text(files: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     result = ls.train(spec_of(files, "text"))
-    whole = result.predict(TEXT[:40]).outputs
-    monkeypatch.setattr("lockstep.training.model_outputs.BLOCK", 7)
-    np.testing.assert_allclose(result.predict(TEXT[:40]).outputs, whole, atol=1e-14)
+    whole = result.predict(TEXT[:40])
+    perplexity = whole.perplexity
+    for room in ("model_outputs", "predictions"):
+        monkeypatch.setattr(f"lockstep.training.{room}.BLOCK", 7)
+    parts = result.predict(TEXT[:40])
+    np.testing.assert_allclose(parts.outputs, whole.outputs, atol=1e-14)
+    assert parts.perplexity == pytest.approx(perplexity, rel=1e-13)
+    monkeypatch.setattr("lockstep.training.predict.MOST_BYTES", 28 * 8 * 39)
+    with pytest.raises(InputError, match="has 40 symbols; with 28 scores for each, 39 fit"):
+        result.predict(TEXT[:40])
+    assert len(result.predict(TEXT[:38])) == 38
 
 
 def test_a_run_on_the_airfoil_data_takes_measurements_in_their_own_units(tmp_path: Path) -> None:
@@ -236,6 +245,8 @@ def test_a_frameworks_own_module_predicts_in_evaluation_mode(make: Any) -> None:
         expected = hidden @ w["layers_2/kernel"] + w["layers_2/bias"]
     np.testing.assert_allclose(found.outputs, expected, rtol=1e-5)  # float32
     assert set(found.values.tolist()) <= {"0", "1", "2"}
+    found = result.predict([[1, 2]])  # whole numbers, for a model that learned from floats
+    np.testing.assert_array_equal(found.outputs, result.predict([[1.0, 2.0]]).outputs)
     with pytest.raises(InputError, match=f"a module of {framework}"):
         result.predict(NEW, framework="numpy")
 
@@ -275,3 +286,22 @@ def test_a_text_without_a_known_symbol_is_named(files: Path) -> None:
         text.predict(files / "other.txt")
     with pytest.raises(InputError, match=f"x = '123': {known}"):
         text.predict("123")
+
+
+def test_whole_numbers_are_taken_from_floats_that_are_whole() -> None:
+    """As a table has them, for a model that learned from whole numbers."""
+    x, w = np.arange(12).reshape(6, 2) % 4, {"w": np.zeros((4, 1))}
+    mine = ls.own(lambda ops, w, x: ops.sum(ops.take(w["w"], x), axis=1), x, x.sum(1), weights=w)
+    result = ls.train(mine.run(epochs=2, batch_size=3), mine)
+    expected = result.weights["w"][[2, 1], 0] + result.weights["w"][[3, 0], 0]
+    np.testing.assert_allclose(result.predict([[2.0, 3.0], [1.0, 0.0]]).values, expected, rtol=1e-6)
+    with pytest.raises(InputError, match=r"x = 0.5: .* learned from \(int32\). Give whole numbers"):
+        result.predict([[0.5, 1.0]])
+
+
+def test_outputs_of_many_axes_go_into_an_npz_only(tmp_path: Path) -> None:
+    found = Predictions(np.ones((2, 3, 4)), ("a", "b", "c", "d"))
+    with pytest.raises(InputError, match=r"make no table\. Write them to an \.npz"):
+        found.to_dict()
+    shares = np.load(found.write(tmp_path / "p.npz"))["probabilities"]
+    assert shares.tolist() == [[[0.25] * 4] * 3] * 2

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -71,8 +73,7 @@ def _predict(args: argparse.Namespace) -> int:
     if args.json:
         print_json({"run": str(directory.path), "step": found.step, **_told(predicted, args.out)})
     elif args.out:
-        shown = ", ".join(f"{n}: {v:.6g}" for n, v in list(summary(predicted).items())[:12])
-        print(f"{path}  {len(predicted):,} rows; {shown}")
+        print(f"{path}  {len(predicted):,} rows; {_shown(summary(predicted))}")
     else:
         sys.stdout.write(predicted.to_csv())
     return 0
@@ -80,5 +81,16 @@ def _predict(args: argparse.Namespace) -> int:
 
 def _told(predicted: Predictions, out: str | None) -> dict[str, Any]:
     """All of it; where a file has the rows, not those."""
-    values = predicted.to_dict()
-    return values if out is None else {**values, "predictions": None, "out": out}
+    if out is None:
+        return predicted.to_dict()
+    return {**predicted.about(), "predictions": None, "out": out}
+
+
+def _shown(values: Mapping[str, float]) -> str:
+    """The first of them, in a line.
+
+    >>> _shown({"symbols": 1200000, "perplexity": 2.5})
+    'symbols: 1,200,000, perplexity: 2.5'
+    """
+    first = islice(values.items(), 12)
+    return ", ".join(f"{n}: {v:,}" if isinstance(v, int) else f"{n}: {v:.6g}" for n, v in first)

@@ -31,7 +31,7 @@ def export(
     tensorboard. What is there already is refused before anything is written, unless it is to be
     replaced."""
     require_folder("out", out)
-    runs = {name.strip("/").replace("/", "-"): run for name, run in runs.items()}  # they are paths
+    runs = _by_file_names(runs)
     histories = {name: run.history() for name, run in runs.items()}
     for name, history in histories.items():
         for path in _targets(name, history, form, out):
@@ -46,6 +46,18 @@ def export(
         else:
             written += _as_tables(runs[name], name, history, form, out)
     return written
+
+
+def _by_file_names(runs: Mapping[str, RunDirectory]) -> dict[str, RunDirectory]:
+    """Runs by names without slashes: several with one name have got their paths as names."""
+    found: dict[str, RunDirectory] = {}
+    for name, run in runs.items():
+        plain = name.strip("/").replace("/", "-")
+        if plain in found:
+            problem = f"would be written as {plain}, as {found[plain].path} is"
+            raise InputError("runs", str(run.path), problem, "Export it to another folder.")
+        found[plain] = run
+    return found
 
 
 def tables(history: History) -> dict[str, columns.Columns]:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from lockstep.checks import whole
@@ -53,21 +54,19 @@ class MLflow:
         return f"the log for MLflow at {self.uri}"
 
     def begin(self, spec: RunSpec, folder: Path | None) -> None:
-        """Find the store and, of a run that is resumed, the run in it."""
+        """Find the store and, of a run that is resumed, the run in it. Nothing is changed there:
+        the run may yet be refused."""
         client, problem_of = import_mlflow()
         self._spec, self._folder = spec, folder.resolve() if folder else None
         self._run = RunDirectory(folder) if folder and holds_run(folder) else None
-        self._id = ""
+        self._id = self._before = ""
         self._newest: dict[str, int] = {}
         try:
             with _little_patience():
                 self._client = client(tracking_uri=self.uri, registry_uri="file:")
                 found = self._client.get_experiment_by_name(self.experiment)
-            self._experiment = (
-                found.experiment_id if found else self._client.create_experiment(self.experiment)
-            )
-            if self._run is not None:
-                self._take_up()
+            if self._run is not None and found:
+                self._find_run(found.experiment_id)
         except problem_of as error:
             problem = f"MLflow does not take it ({str(error).splitlines()[0]})"
             remedy = "Name a server, such as http://localhost:5000, or a store."
@@ -92,32 +91,42 @@ class MLflow:
             self._client.set_terminated(self._id, "KILLED")
             self._id = ""
 
-    def _take_up(self) -> None:
+    def _find_run(self, experiment: str) -> None:
         """Find the run that was logged before, and how far."""
-        query = f"tags.`{FOLDER}` = '{self._folder}'"
-        found = self._client.search_runs([self._experiment], query, max_results=1)
+        query = f"tags.`{FOLDER}` = '{_tag(self._folder)}'"
+        found = self._client.search_runs([experiment], query, max_results=1)
         if found:
-            self._id = found[0].info.run_id
+            self._before = found[0].info.run_id
             for name in found[0].data.metrics:
-                history = self._client.get_metric_history(self._id, name)
+                history = self._client.get_metric_history(self._before, name)
                 self._newest[name] = max(metric.step for metric in history)
 
     def _start(self, event: RunStarted) -> None:
         self._stride = self._every or stride(event.num_steps)
-        if self._id:
+        if self._before:
+            self._id = self._before
             self._client.update_run(self._id, status="RUNNING")
         else:
             name = self._folder.name if self._folder else self._spec.name
-            tags = {FOLDER: str(self._folder)} if self._folder else {}
-            made = self._client.create_run(self._experiment, tags=tags, run_name=name)
+            tags = {FOLDER: _tag(self._folder)} if self._folder else {}
+            made = self._client.create_run(self._experiment_id(), tags=tags, run_name=name)
             self._id = made.info.run_id
             for field, value in flatten(self._spec.to_dict()).items():
                 self._client.log_param(self._id, field, str(value)[:LONGEST])
-            self._client.set_tag(self._id, "mlflow.note.content", _quoted(self._spec.to_toml()))
+            note = indent(self._spec.to_toml(), "    ")
+            self._client.set_tag(self._id, "mlflow.note.content", note)
         if event.step and self._run is not None:
             end = self._run.log.stat().st_mtime
             for before, at in replayed(self._run.history(), end, event.step):
                 self._log(before, at)
+
+    def _experiment_id(self) -> str:
+        """Of the experiment, which another run may have made since this one began."""
+        found = self._client.get_experiment_by_name(self.experiment)
+        made: str = (
+            found.experiment_id if found else self._client.create_experiment(self.experiment)
+        )
+        return made
 
     def _log(self, event: Event, at: float) -> None:
         from mlflow.entities import Metric
@@ -160,5 +169,10 @@ def import_mlflow() -> tuple[Any, type[Exception]]:
     return MlflowClient, MlflowException
 
 
-def _quoted(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
+def _tag(folder: Path | None) -> str:
+    """The text that a run's folder is looked up by; a query knows no way to write a quote.
+
+    >>> _tag(Path("/home/o'neill/a"))
+    '/home/o%27neill/a'
+    """
+    return str(folder).replace("'", "%27")

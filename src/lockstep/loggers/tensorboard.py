@@ -8,6 +8,7 @@ import os
 import socket
 import time
 from pathlib import Path
+from textwrap import indent
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from lockstep.training.history import History
 
 SUFFIX = ".lockstep"  # of the event files that are written here
+MARKER = "lockstep-run.txt"  # which run a folder is of
 _numbers = itertools.count()
 
 
@@ -51,21 +53,23 @@ class TensorBoard:
         """Refuse what cannot be logged; the file itself begins with the run's first event."""
         import_tensorboard()
         require_folder("tensorboard", self.folder)
-        self._spec, self._file, self._run = spec, None, None
+        self._spec, self._folder, self._file, self._run = spec, folder, None, None
         if folder is None:
             self._place = free_path(spec, self.folder)
             return
         self._place = self.folder / folder.resolve().name
-        if holds_run(folder):
-            self._run = RunDirectory(folder)
-        elif self._place.exists():
-            problem = f"there is a {self._place.name} already, of another run"
+        self._run = RunDirectory(folder) if holds_run(folder) else None
+        own, marker = str(folder.resolve()), self._place / MARKER
+        known = marker.read_text().strip() if marker.is_file() else ""
+        if self._place.exists() and (self._run is None or known not in ("", own)):
+            named = f" ({known})" if known else ""
+            problem = f"there is a {self._place.name} already, of another run{named}"
             raise InputError("tensorboard", str(self.folder), problem, "Name another folder.")
 
     def __call__(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             every = self._every or stride(event.num_steps)
-            self._file = EventFile(self._place, self._spec, every)
+            self._file = EventFile(self._place, self._spec, every, self._folder)
             if event.step and self._run is not None:
                 end = self._run.log.stat().st_mtime
                 self._file.write_history(self._run.history(), end, event.step)
@@ -79,12 +83,15 @@ class TensorBoard:
 
 
 class EventFile:
-    """A new event file in `folder`. What files before it say of the run counts no longer."""
+    """A new event file in `folder`, which is noted to be of a `run` that has a folder. What files
+    before it say of the run counts no longer."""
 
-    def __init__(self, folder: Path, spec: RunSpec, every: int) -> None:
+    def __init__(self, folder: Path, spec: RunSpec, every: int, run: Path | None) -> None:
         tools = self._pb = import_tensorboard()
         self._every = every
         folder.mkdir(parents=True, exist_ok=True)
+        if run is not None:
+            (folder / MARKER).write_text(f"{run.resolve()}\n")
         unique = f"{socket.gethostname()}.{os.getpid()}.{next(_numbers)}"
         self.path = folder / f"events.out.tfevents.{int(time.time()):010}.{unique}{SUFFIX}"
         # its EventFileWriter has a thread, in which a full disk would be a traceback
@@ -117,8 +124,7 @@ class EventFile:
 
     def _write_spec(self, spec: RunSpec) -> None:
         now = time.time()
-        indented = "\n".join(f"    {line}" for line in spec.to_toml().splitlines())
-        self._write_text("spec", indented, now)
+        self._write_text("spec", indent(spec.to_toml(), "    "), now)
         values = {name: _plain(value) for name, value in flatten(spec.to_dict()).items()}
         summary = self._pb.hparams_pb(values, start_time_secs=now)
         self._add(now, step=0, summary=summary)
@@ -136,7 +142,7 @@ class EventFile:
 def write_events(run: RunDirectory, history: History, folder: Path) -> Path:
     """Write what a run has come to so far into a new event file in `folder`."""
     end = run.log.stat().st_mtime if run.log.exists() else time.time()
-    file = EventFile(folder, run.spec, stride(len(history)))
+    file = EventFile(folder, run.spec, stride(len(history)), run.path)
     file.write(ProgramCompiled(history.compile_seconds, history.notes), end - history.seconds)
     file.write_history(history, end)
     for text in history.remarks:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Self, TextIO
 
 from rich import box
@@ -56,12 +56,32 @@ class PlainCompareProgress(PlainLines):
             self.print(f"{label}: {event} after {took}{steps}")
 
 
+class RowStates:
+    """Where each row of a comparison stands, by the news of it."""
+
+    def __init__(self, labels: Iterable[str] = ()) -> None:
+        self._status = dict.fromkeys(labels, "waiting")
+        self._paces: dict[str, Pace] = {}
+
+    def __call__(self, label: str, event: Event | str) -> None:
+        pace = self._paces.setdefault(label, Pace())
+        if isinstance(event, str):
+            self._status[label] = event
+        else:
+            pace(event)
+            self._status[label] = "running"
+
+    def __iter__(self) -> Iterator[tuple[str, str, Pace]]:
+        """The label, the status and the pace of each."""
+        for label, status in self._status.items():
+            yield label, status, self._paces.get(label, Pace())
+
+
 class LiveCompareProgress:
     """A table that is redrawn while the frameworks run, one after another."""
 
     def __init__(self, labels: Iterable[str] = (), file: TextIO | None = None) -> None:
-        self._status = dict.fromkeys(labels, "waiting")
-        self._paces: dict[str, Pace] = {}
+        self._rows = RowStates(labels)
         self._ready: dict[str, float] = {}
         self._drawn = -math.inf
         console = Console(file=file or sys.stderr, highlight=False)
@@ -75,14 +95,9 @@ class LiveCompareProgress:
         self._live.stop()
 
     def __call__(self, label: str, event: Event | str) -> None:
-        pace = self._paces.setdefault(label, Pace())
-        if isinstance(event, str):
-            self._status[label] = event
-        else:
-            pace(event)
-            self._status[label] = "running"
-            if isinstance(event, ProgramCompiled):
-                self._ready[label] = event.seconds
+        self._rows(label, event)
+        if isinstance(event, ProgramCompiled):
+            self._ready[label] = event.seconds
         now = time.monotonic()
         if isinstance(event, str) or now - self._drawn >= DRAW_SECONDS:
             self._drawn = now
@@ -94,8 +109,7 @@ class LiveCompareProgress:
         shown = range(len(names)) if self._live.console.width >= WIDE else NARROW
         for name in (names[place] for place in shown):
             table.add_column(name, justify="right" if name not in ("framework", "") else "left")
-        for label, status in self._status.items():
-            pace = self._paces.get(label, Pace())
+        for label, status, pace in self._rows:
             cells: tuple[RenderableType, ...] = (
                 label,
                 Text(status, STYLES.get(status, "red")),

@@ -25,7 +25,7 @@ def print_dry_run(found: DryRun, folder: Path, file: TextIO | None = None) -> No
         ("model", f"{spec.model.kind}, {found.num_parameters:,} parameters"),
         ("memory", memory_line(found)),
         *(("runs as", note) for note in found.notes),
-        ("time", time_line(found)),
+        *time_lines(found),
         ("folder", str(folder)),
     ]
     rows = [
@@ -59,11 +59,15 @@ def memory_line(found: DryRun) -> str:
     return f"about {total.removeprefix('total ')} ({', '.join(parts)}), and the framework itself"
 
 
-def time_line(found: DryRun) -> str:
-    """The guess, and what it is made of."""
+def time_lines(found: DryRun) -> list[tuple[str, str]]:
+    """The guess, and what it is made of; of a run that diverges soon, that it does."""
+    if found.diverged is not None:
+        return [("ends", f"diverged: the loss is not finite at step {found.diverged:,}")]
+    if found.seconds is None or found.step_seconds is None:
+        return []
     parts = [f"{rate(1 / max(found.step_seconds, 1e-12))} steps/s"]
     parts.append(f"compile {duration(found.compile_seconds)}")
     if found.num_evaluations:
         each = duration(found.evaluation_seconds)
         parts.append(f"{found.num_evaluations:,} evaluations of {each}")
-    return f"about {duration(found.seconds)} ({', '.join(parts)})"
+    return [("time", f"about {duration(found.seconds)} ({', '.join(parts)})")]

@@ -21,7 +21,6 @@ from lockstep.report.quantities import lr, number, rate
 from lockstep.report.run_charts import metrics_panels
 from lockstep.training.events import Event, StepsCompleted
 from lockstep.training.history import History
-from lockstep.training.result import Result
 
 SECONDS = 0.5  # between two drawings
 SHARE = 0.05  # of the time that drawing may take
@@ -128,10 +127,9 @@ class NotebookProgress:
             self._note(event)
         self._output.show()
 
-    def ended(self, result: Result) -> None:
-        """Say how an interrupted run is continued."""
-        if how := result.how_to_continue:
-            self._notes.append(how)
+    def print(self, line: str) -> None:
+        """Show a line below the others."""
+        self._notes.append(line)
 
     def _note(self, event: Event) -> None:
         if said := ending(event):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Self
 
 from lockstep.report import notebook_html as parts
+from lockstep.report.compare_progress import RowStates
 from lockstep.report.notebook_progress import Output
 from lockstep.report.progress import Pace
 from lockstep.report.quantities import number, rate
@@ -18,8 +19,7 @@ class NotebookCompareProgress:
     ends; to be used with `with`."""
 
     def __init__(self, labels: Iterable[str] = ()) -> None:
-        self._status = dict.fromkeys(labels, "waiting")
-        self._paces: dict[str, Pace] = {}
+        self._rows = RowStates(labels)
         self._output = Output(self._drawn)
 
     def __enter__(self) -> Self:
@@ -29,28 +29,24 @@ class NotebookCompareProgress:
         self._output.show(now=True)
 
     def __call__(self, label: str, event: Event | str) -> None:
-        pace = self._paces.setdefault(label, Pace())
-        if isinstance(event, str):
-            self._status[label] = event
-        else:
-            pace(event)
-            self._status[label] = "running"
+        self._rows(label, event)
         self._output.show()
 
     def _drawn(self) -> tuple[str, str]:
-        lines = {label: self._line(label) for label in self._status}
-        bars = [parts.bar(share, words) for share, words in lines.values()]
-        return parts.block(*bars), "\n".join(words for _, words in lines.values())
+        lines = [_line(*row) for row in self._rows]
+        bars = [parts.bar(share, words) for share, words in lines]
+        return parts.block(*bars), "\n".join(words for _, words in lines)
 
-    def _line(self, label: str) -> tuple[float, str]:
-        pace, status = self._paces.get(label, Pace()), self._status[label]
-        words = [f"{label}: {status}"]
-        if pace.num_steps:
-            words.append(f"step {pace.step:,}/{pace.num_steps:,}")
-        if pace.rate is not None:
-            words += [f"loss {number(pace.loss)}", f"{rate(pace.rate)} steps/s"]
-            words += [f"{pace.time_left} left"] if status == "running" else []
-        return pace.step / max(1, pace.num_steps), ", ".join(words)
+
+def _line(label: str, status: str, pace: Pace) -> tuple[float, str]:
+    """The share that is done, and where it stands in words."""
+    words = [f"{label}: {status}"]
+    if pace.num_steps:
+        words.append(f"step {pace.step:,}/{pace.num_steps:,}")
+    if pace.rate is not None:
+        words += [f"loss {number(pace.loss)}", f"{rate(pace.rate)} steps/s"]
+        words += [f"{pace.time_left} left"] if status == "running" else []
+    return pace.step / max(1, pace.num_steps), ", ".join(words)
 
 
 @contextmanager

@@ -37,6 +37,7 @@ from lockstep.report.shown import (
     runs_text,
     schedule_html,
     spec_html,
+    spec_text,
     sweep_html,
     sweep_text,
 )
@@ -76,6 +77,7 @@ __all__ = [
     "show_result",
     "show_sweep",
     "spec_html",
+    "spec_text",
     "sweep_html",
     "sweep_text",
     "work_follower",

@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import Any, Self, TextIO
 
 from rich.console import Console
 from rich.progress import (
@@ -48,9 +48,6 @@ EPOCH_LINES = 20  # of a run, at most about so many
 DRAW_SECONDS = 0.25
 WIDE = 100  # letters of a line that has room for a bar and everything else
 PLAIN_SECONDS = 5.0  # between two plain lines
-
-if TYPE_CHECKING:
-    from lockstep.training.result import Result
 
 Report = Callable[[float, str], None]  # the share of the work that is done, and what was last
 
@@ -193,11 +190,6 @@ class PlainProgress(PlainLines):
         elif line := _line(event, pace):
             self.print(line[0])
 
-    def ended(self, result: Result) -> None:
-        """Say how an interrupted run is continued."""
-        if how := result.how_to_continue:
-            self.print(how)
-
 
 class LiveProgress:
     """A line that is redrawn: bar, steps, speed, loss, lr, time left; above it a line per epoch."""
@@ -245,10 +237,8 @@ class LiveProgress:
                 self._progress.update(self._task or TaskID(0), visible=False)
             self._console.print(line[0], style=line[1] or None, markup=False)
 
-    def ended(self, result: Result) -> None:
-        """Say how an interrupted run is continued."""
-        if how := result.how_to_continue:
-            self._console.print(how, markup=False, soft_wrap=True)
+    def print(self, line: str) -> None:
+        self._console.print(line, markup=False, soft_wrap=True)
 
     def _draw(self, what: str, force: bool = False) -> None:
         now = time.monotonic()

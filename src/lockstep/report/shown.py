@@ -186,14 +186,28 @@ def _losses(path: Path) -> np.ndarray:
 # --- what is asked --------------------------------------------------------------------------------
 
 
+def spec_text(spec: RunSpec) -> str:
+    """What is asked, in outline."""
+    told = [*_asked(spec), ("all of it", "to_toml()")]
+    return _text([f"{spec.name} {_where(spec)}", facts_table(told)])
+
+
 def spec_html(spec: RunSpec) -> str:
-    """What is asked, in outline and, folded away, in full."""
-    about = f"in {spec.framework}, {spec.style}, {spec.precision}"
-    head, toml = page.asked_pairs(spec), spec.to_toml()
-    pairs = [(name, str(value)) for name, value in [*head, ("epochs", spec.epochs)]]
+    """The same and, folded away, in full."""
     return parts.block(
-        parts.title(spec.name, about), parts.facts(pairs), parts.folded("all of it, as TOML", toml)
+        parts.title(spec.name, _where(spec)),
+        parts.facts(_asked(spec)),
+        parts.folded("all of it, as TOML", spec.to_toml()),
     )
+
+
+def _where(spec: RunSpec) -> str:
+    return f"in {spec.framework}, {spec.style}, {spec.precision}"
+
+
+def _asked(spec: RunSpec) -> list[tuple[str, str]]:
+    pairs = [*page.asked_pairs(spec), ("epochs", spec.epochs)]
+    return [(name, str(value)) for name, value in pairs]
 
 
 def schedule_html(schedule: Schedule) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from lockstep.checks import folder_name, listed, number, one_of, part_of, store, truth, whole
 from lockstep.errors import InputError
 from lockstep.schedules import KINDS, ReduceOnPlateau, Schedule
-from lockstep.showing import present
+from lockstep.showing import ShowsItself
 from lockstep.spec import convert, document
 from lockstep.spec.parts import PARTS, DataPart, ModelPart, OptimizerPart
 
@@ -52,8 +52,8 @@ def _metric(field: str, value: object) -> str:
     return value
 
 
-@dataclass(frozen=True)
-class RunSpec:
+@dataclass(frozen=True, repr=False)
+class RunSpec(ShowsItself, as_="spec"):
     """Data, model, batch size, optimizer, schedule, framework, devices and seed of one run.
 
     A field with its help and check here is an option of every command that takes a run.
@@ -206,10 +206,6 @@ class RunSpec:
     def with_lr(self, lr: float) -> RunSpec:
         """A copy whose schedule starts from another base learning rate."""
         return replace(self, schedule=convert.rebase(self.schedule, lr))
-
-    def _repr_html_(self) -> str:
-        html: str = present("spec_html", self)
-        return html
 
     @property
     def measured(self) -> tuple[str, ...]:

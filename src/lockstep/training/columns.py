@@ -35,16 +35,34 @@ def to_lists(columns: Columns) -> dict[str, list[Any]]:
 
 
 def to_csv(columns: Columns, path: str | Path) -> Path:
-    """Write a head and a line for each row; what is None is left empty."""
+    """Write them as `csv_text` gives them."""
+    return write_whole(Path(path), csv_text(columns).encode())
+
+
+def csv_text(columns: Columns) -> str:
+    r"""A head and a line for each row; what is None is left empty.
+
+    >>> csv_text({"step": np.arange(2), "lr": [0.5, None]})
+    'step,lr\n0,0.5\n1,\n'
+    """
     lists, text = to_lists(columns), io.StringIO()
     writer = csv.writer(text, lineterminator="\n")  # it writes a float by its repr
     writer.writerow(lists)
     writer.writerows(zip(*lists.values(), strict=True))
-    return write_whole(Path(path), text.getvalue().encode())
+    return text.getvalue()
 
 
 def to_parquet(columns: Columns, path: str | Path, about: Mapping[str, str]) -> Path:
     """Write a Parquet file; what is None is null. `about` is kept as the file's own metadata."""
+    pyarrow, parquet = import_pyarrow()
+    table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
+    content = pyarrow.BufferOutputStream()
+    parquet.write_table(table.replace_schema_metadata(dict(about)), content)
+    return write_whole(Path(path), content.getvalue().to_pybytes())
+
+
+def import_pyarrow() -> tuple[Any, Any]:
+    """pyarrow, and its part for Parquet."""
     try:
         import pyarrow
         from pyarrow import parquet
@@ -53,10 +71,7 @@ def to_parquet(columns: Columns, path: str | Path, about: Mapping[str, str]) -> 
             "pyarrow, which writes Parquet, is not installed",
             "Install it with: pip install 'lockstep-train[parquet]'",
         ) from None
-    table = pyarrow.table({name: pyarrow.array(values) for name, values in columns.items()})
-    content = pyarrow.BufferOutputStream()
-    parquet.write_table(table.replace_schema_metadata(dict(about)), content)
-    return write_whole(Path(path), content.getvalue().to_pybytes())
+    return pyarrow, parquet
 
 
 def to_frame(columns: Columns, index: str) -> DataFrame:

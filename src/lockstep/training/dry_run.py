@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from math import prod
+from math import lcm, prod
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from lockstep.training.events import (
     EpochCompleted,
     Event,
     ProgramCompiled,
+    RunDiverged,
     RunStarted,
     StepsCompleted,
     StepsEvaluated,
@@ -39,7 +40,8 @@ class DryRun:
     """`examples` by split, in `unit` (examples or symbols); `shapes` of the model's arrays by name;
     `memory` in bytes of what a process of the run holds at most, beside its framework and a batch's
     intermediate values; the guessed seconds of one step and of one evaluation, and how many of each
-    there are."""
+    there are. A run whose loss is not finite within the first steps has `diverged` at one of them;
+    a step that was never completed has no seconds."""
 
     spec: RunSpec
     num_steps: int
@@ -51,17 +53,21 @@ class DryRun:
     memory: dict[str, int]
     notes: list[str]
     compile_seconds: float
-    step_seconds: float
+    step_seconds: float | None
     num_evaluations: int
     evaluation_seconds: float
+    diverged: int | None = None
 
     @property
     def num_parameters(self) -> int:
         return sum(prod(shape) for shape in self.shapes.values())
 
     @property
-    def seconds(self) -> float:
-        """The guess of the whole run: compilation, steps and evaluations."""
+    def seconds(self) -> float | None:
+        """The guess of the whole run: compilation, steps and evaluations; None of one that would
+        not come to its end."""
+        if self.step_seconds is None or self.diverged is not None:
+            return None
         steps = self.num_steps * self.step_seconds
         return self.compile_seconds + steps + self.num_evaluations * self.evaluation_seconds
 
@@ -86,6 +92,7 @@ class DryRun:
             "evaluations": self.num_evaluations,
             "evaluation_seconds": self.evaluation_seconds,
             "seconds": self.seconds,
+            "diverged": self.diverged,
         }
 
 
@@ -115,10 +122,15 @@ def dry_run(
         _memory(spec, task, shapes),
         seen.notes,
         seen.compile_seconds,
-        float(np.median(seen.step_seconds[1:] or seen.step_seconds)),
+        _typical(seen.step_seconds[1:] or seen.step_seconds),
         count,
-        float(np.median(seen.evaluations)) if seen.evaluations else 0.0,
+        _typical(seen.evaluations) or 0.0,
+        seen.diverged,
     )
+
+
+def _typical(seconds: list[float]) -> float | None:
+    return float(np.median(seconds)) if seconds else None
 
 
 class _Enough(Exception):
@@ -135,6 +147,7 @@ class _Look:
     compile_seconds: float = 0.0
     step_seconds: list[float] = field(default_factory=list)  # of one step, by calls
     evaluations: list[float] = field(default_factory=list)
+    diverged: int | None = None
     _spent: float = 0.0
     _newest: float = 0.0
 
@@ -150,6 +163,8 @@ class _Look:
         elif isinstance(event, StepsCompleted):
             self._spent += event.seconds
             self.step_seconds.append(event.seconds / len(event.loss))
+        elif isinstance(event, RunDiverged):
+            self.diverged = event.step
         if self._spent > LOOK_SECONDS and len(self.step_seconds) > 1:
             raise _Enough
 
@@ -166,12 +181,20 @@ def _look(spec: RunSpec, task: Task, start: Snapshot | None, launch: Launch) -> 
 
 
 def _num_evaluations(spec: RunSpec, num_steps: int, steps_per_epoch: int) -> int:
-    """How often splits are measured."""
+    """How often splits are measured: at the ends of epochs, at the end of all, and at multiples of
+    evaluate_steps, 0 among them; once where those fall together."""
     if not spec.measured:
         return 0
-    epochs = -(-num_steps // steps_per_epoch)
-    between = num_steps // spec.evaluate_steps + 1 if spec.evaluate_steps else 0
-    return -(-epochs // spec.evaluate_epochs) + between
+
+    def between(every: int) -> int:
+        """How many multiples lie between the first step and the end."""
+        return (num_steps - 1) // every
+
+    epochs = steps_per_epoch * spec.evaluate_epochs
+    count = between(epochs) + 1
+    if every := spec.evaluate_steps:
+        count += 1 + between(every) - between(lcm(epochs, every))
+    return count
 
 
 def _memory(spec: RunSpec, task: Task, shapes: dict[str, tuple[int, ...]]) -> dict[str, int]:

@@ -99,8 +99,12 @@ def outputs_here(trained: TrainedModel, x: NDArray[Any], framework: str) -> NDAr
 
 
 def _by_blocks(x: NDArray[Any], call: Callable[[NDArray[Any]], Any]) -> NDArray[np.float64]:
-    parts = [call(x[start : start + BLOCK]) for start in range(0, len(x), BLOCK)]
-    return np.concatenate([np.asarray(part, np.float64) for part in parts])
+    first = np.asarray(call(x[:BLOCK]))
+    found = np.empty((len(x), *first.shape[1:]))  # not joined at the end: that takes both
+    found[:BLOCK] = first
+    for start in range(BLOCK, len(x), BLOCK):
+        found[start : start + BLOCK] = call(x[start : start + BLOCK])
+    return found
 
 
 def _of_module(trained: TrainedModel, x: NDArray[Any], framework: str) -> NDArray[np.float64]:

@@ -17,22 +17,26 @@ from lockstep.data.new_rows import plain_examples
 from lockstep.errors import InputError
 from lockstep.models.fitting import as_numbers
 from lockstep.ops import Arrays
-from lockstep.spec import OwnData, OwnModel, RunSpec
+from lockstep.spec import OwnData, RunSpec
 from lockstep.task import Own, Task, check_own, load_encoding, load_own
 from lockstep.training.directory import RunDirectory
 from lockstep.training.model_outputs import TrainedModel, outputs
 from lockstep.training.predictions import Predictions
+from lockstep.training.references import references
 
 READING = ("file", "header", "separator")  # how a new file is read may be another
+FLOAT = np.dtype(np.float64)
+MOST_BYTES = 4 * 2**30  # of the scores of a text, a float64 for each symbol at each place
 
 
 @dataclass(frozen=True)
 class Predictor:
-    """A run's model, and how it reads examples: by the `encoding` of its file, or `shape` that its
-    own arrays have (None: not known)."""
+    """A run's model, and how it reads examples: by the `encoding` of its file, or in the `shape`
+    and `dtype` that its own arrays have."""
 
     trained: TrainedModel
-    shape: tuple[int, ...] | None = None
+    shape: tuple[int, ...] = ()
+    dtype: np.dtype[Any] = FLOAT
     reading: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -45,6 +49,8 @@ class Predictor:
         encoding = self.trained.encoding
         if not len(found.x):
             raise _no_examples(given, encoding)
+        if encoding is not None and encoding.symbols:
+            _refuse_long(given, len(found.x), len(encoding.symbols))
         scores = outputs(self.trained, found.x, framework or self.spec.framework)
         if encoding is None:
             labelled = getattr(self.spec.data, "loss", "") == "cross_entropy"
@@ -64,7 +70,7 @@ class Predictor:
         if not self.trained.is_sequence:
             given = _rows(given)
         if isinstance(part, OwnData):
-            return NewExamples(self._plain(given, self.shape))
+            return NewExamples(_plain(given, self.shape, self.dtype))
         features = data_set.of(part).features
         if features is not None and encoding is not None:
             return features(replace(part, **self.reading), encoding, given)
@@ -72,16 +78,26 @@ class Predictor:
             problem = f"has data of its own ({part.kind}), not in a file"
             remedy = "Train table-linear, text-gru or images-lenet on a file: --data.file."
             raise InputError("run", self.spec.name, problem, remedy)
-        return NewExamples(self._plain(given, encoding.input_shape))
+        return NewExamples(_plain(given, encoding.input_shape, FLOAT))
 
-    def _plain(self, given: Any, shape: tuple[int, ...] | None) -> NDArray[Any]:
-        """Arrays as they stand; whole numbers in a type that every framework has."""
-        x = as_numbers("x", plain_examples(given) if isinstance(given, Path) else given)
-        if shape is not None and x.shape[1:] != shape:
-            problem = f"the model takes examples of shape {shape}"
-            wanted = ", ".join(map(str, ("N", *shape)))
-            raise InputError("x", x.shape, problem, f"Give an array ({wanted}).")
-        return x.astype(np.int32) if x.dtype.kind in "iu" and x.dtype != np.uint8 else x
+
+def _plain(given: Any, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
+    """Arrays of a shape as they stand, in the type that the model learned from."""
+    x = as_numbers("x", plain_examples(given) if isinstance(given, Path) else given)
+    if x.shape[1:] != shape:
+        problem = f"the model takes examples of shape {shape}"
+        wanted = ", ".join(map(str, ("N", *shape)))
+        raise InputError("x", x.shape, problem, f"Give an array ({wanted}).")
+    if dtype.kind == "f":
+        return x.astype(np.float64)
+    kind = dtype if dtype in (np.uint8, np.bool_) else np.dtype(np.int32)
+    with np.errstate(invalid="ignore"):  # what does not fit is found by looking at it
+        fitting = x.astype(kind)
+    odd = fitting != x
+    if odd.any():
+        problem = f"is not of the kind that the model learned from ({kind})"
+        raise InputError("x", x[odd][0].item(), problem, "Give whole numbers.")
+    return fitting
 
 
 def _rows(given: Any) -> Any:
@@ -104,9 +120,20 @@ def _rows(given: Any) -> Any:
     return given
 
 
+def _refuse_long(given: Any, length: int, num_symbols: int) -> None:
+    """Refuse a text whose scores would fill the memory."""
+    if (most := MOST_BYTES // (8 * num_symbols)) < length:
+        problem = f"has {length:,} symbols; with {num_symbols:,} scores for each, {most:,} fit"
+        raise InputError(*_named(given), problem, "Give it in parts.")
+
+
+def _named(given: Any) -> tuple[str, Any]:
+    """The field that examples were given in, and what was given."""
+    return ("data.file", str(given)) if isinstance(given, Path) else ("x", given)
+
+
 def _no_examples(given: Any, encoding: Encoding | None) -> InputError:
-    file = isinstance(given, Path)
-    field, value = ("data.file", str(given)) if file else ("x", given)
+    field, value = _named(given)
     if encoding is not None and encoding.symbols:
         problem = f"has none of the {len(encoding.symbols)} symbols that the model knows"
         return InputError(field, value, problem, "Give a text in the script that it learned from.")
@@ -116,8 +143,8 @@ def _no_examples(given: Any, encoding: Encoding | None) -> InputError:
 def of_task(spec: RunSpec, task: Task, weights: Arrays) -> Predictor:
     """Of a run that was carried out here, and its task."""
     if isinstance(spec.data, OwnData):
-        shape = task.splits["train"]["x"].shape[1:]
-        return Predictor(TrainedModel(spec, weights, None, task), shape)
+        x = task.splits["train"]["x"]
+        return Predictor(TrainedModel(spec, weights, None, task), x.shape[1:], x.dtype)
     return Predictor(TrainedModel(spec, weights, task.encoding or _of_data_set(spec)))
 
 
@@ -130,9 +157,8 @@ def of_run(directory: RunDirectory, weights: Arrays, reading: dict[str, Any]) ->
             problem = "is not how a new file is read" if known else "is no setting of its data"
             raise InputError(f"data.{name}", value, problem, "Leave it out.")
     if isinstance(spec.data, OwnData):
-        own = _own(directory, spec)
-        shape = own.splits["train"]["x"].shape[1:] if own else None
-        return Predictor(TrainedModel(spec, weights), shape)
+        x = _own(directory, spec).splits["train"]["x"]
+        return Predictor(TrainedModel(spec, weights), x.shape[1:], x.dtype)
     encoding = load_encoding(directory.path) or _of_data_set(spec)
     return Predictor(TrainedModel(spec, weights, encoding), reading=reading)
 
@@ -144,24 +170,14 @@ def _of_data_set(spec: RunSpec) -> Encoding | None:
     return None if known.input_shape is None else known.encoding(spec.data)
 
 
-def _own(directory: RunDirectory, spec: RunSpec) -> Own | None:
+def _own(directory: RunDirectory, spec: RunSpec) -> Own:
     """The run's own task, whose model must be the one that learned these weights."""
-    for name, reference in _functions(spec).items():
+    for name, reference in references(spec).items():
         if not reference:
             problem = f"its {name} has no file to be found in"
             remedy = "Predict from Python: result.predict(x)."
             raise InputError("run", str(directory.path), problem, remedy)
     own = load_own(directory.path, spec)
+    assert own is not None  # its data are own arrays
     check_own(spec, own, directory.path)
     return own
-
-
-def _functions(spec: RunSpec) -> dict[str, str]:
-    """Where an own model and its own functions are found, by name; "" where they are not."""
-    found = {}
-    if isinstance(spec.model, OwnModel):
-        found["model"] = spec.model.reference
-    for text in getattr(spec.data, "functions", ()):
-        name, _, reference = text.partition("=")
-        found[name] = reference
-    return found

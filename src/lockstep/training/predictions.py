@@ -3,21 +3,22 @@ class; as columns, in a file or as text. Nothing here computes a model."""
 
 from __future__ import annotations
 
-import csv
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from lockstep.data.given_file import optional
 from lockstep.errors import InputError
 from lockstep.files import write_whole
+from lockstep.training import columns
 
 FORMATS = (".csv", ".npz", ".parquet")
+BLOCK = 1000  # symbols of a text whose probabilities are computed together
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -47,9 +48,7 @@ class Predictions:
         """Of each class (N, ..., C): softmax of the scores."""
         if not self.classes:
             raise InputError("predictions", self.target, "are numbers", "They are in `values`.")
-        shifted = np.exp(self.outputs - self.outputs.max(axis=-1, keepdims=True))
-        found: NDArray[np.float64] = shifted / shifted.sum(axis=-1, keepdims=True)
-        return found
+        return _softmax(self.outputs)
 
     @property
     def values(self) -> NDArray[Any]:
@@ -63,7 +62,7 @@ class Predictions:
     def perplexity(self) -> float | None:
         """Of a text: exp of the mean of -log of the probability of the symbol that came; None where
         there is none."""
-        given = self._of_symbols()
+        given = self._given
         return float(np.exp(-np.log(given).mean())) if len(given) else None
 
     def columns(self) -> dict[str, Any]:
@@ -72,7 +71,7 @@ class Predictions:
             nothing = np.full(1, np.nan)
             return {
                 "symbol": list(self.symbols),
-                "probability": np.concatenate([nothing, self._of_symbols()]),
+                "probability": np.concatenate([nothing, self._given]),
                 "next": self.values.tolist(),
             }
         found: dict[str, Any] = {"file": list(self.names)} if self.names else {}
@@ -87,57 +86,56 @@ class Predictions:
             return found | {"prediction": self.outputs[:, 0]}
         return found | {f"prediction {i}": v for i, v in enumerate(self.outputs.T, 1)}
 
-    def _of_symbols(self) -> NDArray[np.float64]:
-        """The probability of each symbol but the first, given those before it."""
+    @cached_property
+    def _given(self) -> NDArray[np.float64]:
+        """The probability of each symbol of a text but the first, given those before it."""
         index = {symbol: at for at, symbol in enumerate(self.classes)}
         came = np.array([index.get(symbol, 0) for symbol in self.symbols[1:]], np.int64)
-        return self.probabilities[np.arange(len(came)), came]
+        found = np.empty(len(came))
+        for start in range(0, len(came), BLOCK):  # of all at once: as much memory again
+            part = came[start : start + BLOCK]
+            likely = _softmax(self.outputs[start : start + len(part)])
+            found[start : start + len(part)] = likely[np.arange(len(part)), part]
+        return found
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, for a program to read."""
-        columns = {} if self.outputs.ndim > 2 else self.columns()
+    def about(self) -> dict[str, Any]:
+        """What they are, as plain values."""
         return {
             "count": len(self),
             "target": self.target,
             "classes": list(self.classes),
             "perplexity": self.perplexity if self.symbols else None,
-            "predictions": {n: np.asarray(c).tolist() for n, c in columns.items()},
         }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for a program to read."""
+        return {**self.about(), "predictions": columns.to_lists(self.columns())}
 
     def to_csv(self) -> str:
         """A line of names, then a line for each example; numbers in full."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        columns = {name: np.asarray(c).tolist() for name, c in self.columns().items()}
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
-        return text.getvalue()
+        return columns.csv_text(self.columns())
 
     def write(self, path: str | Path) -> Path:
         """Write them as CSV, npz or Parquet, by the name's ending."""
         path = Path(path)
         check_format(path)
         ending = path.suffix.lower()
-        content = {".csv": self._csv, ".npz": self._npz, ".parquet": self._parquet}[ending](path)
-        return write_whole(path, content)
+        if ending == ".npz":
+            return write_whole(path, self._npz())
+        if ending == ".csv":
+            return columns.to_csv(self.columns(), path)
+        return columns.to_parquet(self.columns(), path, {})
 
-    def _csv(self, path: Path) -> bytes:
-        return self.to_csv().encode()
-
-    def _npz(self, path: Path) -> bytes:
+    def _npz(self) -> bytes:
         arrays: dict[str, Any] = {"prediction": self.values}
         if self.classes:
             arrays |= {"probabilities": self.probabilities, "classes": np.array(self.classes)}
         if self.names:
             arrays["file"] = np.array(self.names)
+        if self.symbols:
+            arrays |= {name: np.array(column) for name, column in self.columns().items()}
         file = io.BytesIO()
         np.savez_compressed(file, **arrays)
-        return file.getvalue()
-
-    def _parquet(self, path: Path) -> bytes:
-        pa, parquet = _pyarrow(path)
-        file = io.BytesIO()
-        parquet.write_table(pa.table(self.columns()), file)
         return file.getvalue()
 
 
@@ -146,22 +144,22 @@ def check_format(path: Path) -> None:
     if path.suffix.lower() not in FORMATS:
         raise InputError("out", str(path), "is no format", f"End it in {', '.join(FORMATS)}.")
     if path.suffix.lower() == ".parquet":
-        _pyarrow(path)
+        columns.import_pyarrow()
 
 
-def _pyarrow(path: Path) -> tuple[Any, Any]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise optional("pyarrow", "parquet", path) from error
-    return pyarrow, parquet
+def _softmax(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    found = scores - scores.max(axis=-1, keepdims=True)
+    np.exp(found, out=found)
+    found /= found.sum(axis=-1, keepdims=True)
+    return found
 
 
 def summary(found: Predictions) -> Mapping[str, Any]:
     """What they come to, in a few numbers."""
     if found.symbols:
-        return {"symbols": len(found), "perplexity": found.perplexity}
+        perplexity = found.perplexity
+        known = {} if perplexity is None else {"perplexity": perplexity}
+        return {"symbols": len(found), **known}
     if found.classes and found.outputs.ndim == 2:
         chosen = found.outputs.argmax(axis=-1)
         return {name: int((chosen == i).sum()) for i, name in enumerate(found.classes)}

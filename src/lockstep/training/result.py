@@ -12,10 +12,11 @@ import numpy as np
 
 from lockstep.ops import Snapshot
 from lockstep.showing import Picture, ShowsItself, present
-from lockstep.spec import OwnData, OwnModel, RunSpec
+from lockstep.spec import OwnData, RunSpec
 from lockstep.task import Task
 from lockstep.training.directory import RunDirectory
 from lockstep.training.history import History
+from lockstep.training.references import references
 
 if TYPE_CHECKING:
     from lockstep.training.predictions import Predictions
@@ -65,8 +66,8 @@ class Result(ShowsItself, as_="result"):
             return ""
         if self.directory is None:
             return "it has no folder to be resumed from: train it with out=..."
-        reference = not isinstance(self.spec.model, OwnModel) or self.spec.model.reference
-        mine = "" if reference else ", mine"
+        found = all(references(self.spec).values())
+        mine = "" if found else ", mine"
         return f"continue it with: ls.resume({str(self.directory)!r}{mine})"
 
     def to_dict(self) -> dict[str, Any]:
@@ -97,8 +98,9 @@ class Result(ShowsItself, as_="result"):
         present("show_result", self)
 
     def plot(self, path: str | Path | None = None) -> Picture:
-        """Show loss, metrics and learning rate: in a notebook, or as text in a terminal; with
-        `path`, write them as PNG or SVG instead."""
+        """Show loss, metrics and learning rate: in a notebook as a picture, in a terminal as text;
+        a script whose output goes elsewhere shows nothing. The picture is returned: save(path)
+        writes it. With `path` it is written there, as PNG or SVG, and not shown."""
         picture: Picture = present("plot_result", self, path)
         return picture
 

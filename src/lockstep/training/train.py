@@ -118,7 +118,8 @@ def _followed(
             return
 
         def tell(result: Result) -> Result:
-            follower.ended(result)
+            if how := result.how_to_continue:
+                follower.print(how)
             return result
 
         yield replace(audience, listeners=[*audience.listeners, follower]), tell
