@@ -21,7 +21,7 @@ test: $(STAMP)
 # the four frameworks with environments of their own, and one run continued in all seven in turn
 test-frameworks: environments
 	$(BIN)/python -m tests.in_environments
-	$(BIN)/pytest -q tests/training/test_relay.py
+	$(BIN)/pytest -q -m slow tests/training/test_relay.py
 
 test-slow: $(STAMP)
 	$(BIN)/pytest -q -m slow

@@ -34,6 +34,7 @@ def test_every_framework_takes_part() -> None:
     assert set(RELAY) == set(registry.names())
 
 
+@pytest.mark.slow  # make test needs no environments; make test-frameworks has it run
 @pytest.mark.usefixtures("real_environments")
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(

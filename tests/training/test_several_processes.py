@@ -202,7 +202,7 @@ def test_the_first_that_is_killed(tmp_path: Path) -> None:
 @needs_proc
 def test_one_that_is_stuck_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The others wait for LOCKSTEP_PATIENCE seconds, and what they had is saved."""
-    monkeypatch.setenv(PATIENCE, "8")
+    monkeypatch.setenv(PATIENCE, "5")
     spec, folder = airfoil(epochs=8), tmp_path / "run"
     begin = time.monotonic()
     errors = strike(spec, folder, signal.SIGSTOP, rank=1, step=40)
