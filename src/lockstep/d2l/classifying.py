@@ -8,10 +8,10 @@ from typing import Any
 from lockstep.d2l import options
 from lockstep.d2l.batches import get_fashion_mnist_labels
 from lockstep.d2l.loops import epochs, evaluation_batches, train_classifier
-from lockstep.d2l.measuring import Accumulator
 from lockstep.d2l.numbers import to_numpy
 from lockstep.d2l.plotting import show_images
 from lockstep.d2l.primitives import Primitives
+from lockstep.d2l.timer import Accumulator
 
 Net = Callable[[Any], Any]
 

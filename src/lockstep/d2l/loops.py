@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from lockstep.d2l import cell_progress, options
-from lockstep.d2l.measuring import Accumulator, Timer
 from lockstep.d2l.plotting import Animator, plot, pyplot, set_figsize
+from lockstep.d2l.timer import Accumulator, Timer
 
 PREFIXES = ("time traveller", "traveller")
 

@@ -16,7 +16,7 @@ from lockstep.errors import unknown
 
 # files of this room: the same for every framework
 SHARED = {
-    "measuring": ("Accumulator", "Timer"),
+    "timer": ("Accumulator", "Timer"),
     "plotting": (
         "Animator", "annotate", "plot", "plt", "set_axes", "set_figsize", "show_images",
         "use_svg_display",
@@ -31,7 +31,7 @@ SHARED = {
 }  # fmt: skip
 # files of this room too, written over the few primitives that each framework's package has
 OVER = {
-    "devices": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
+    "gpus": ("cpu", "gpu", "num_gpus", "try_all_gpus", "try_gpu"),
     "loading": (
         "SeqDataLoader", "get_data_ch11", "load_array", "load_data_fashion_mnist",
         "load_data_time_machine", "seq_data_iter_random", "seq_data_iter_sequential",

@@ -11,7 +11,7 @@ from typing import Any
 import jax
 from jax import numpy as jnp
 
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.jax.primitives import PRIMITIVES
 from lockstep.d2l.jax.regression import sgd
 from lockstep.d2l.loops import text_epoch, train_text
@@ -104,5 +104,5 @@ def train_ch8(
         lambda: train_epoch_ch8(net, train_iter, loss, updater, use_random_iter, update),
         lambda prefix: predict_ch8(prefix, 50, net, vocab),
         num_epochs,
-        device or Devices(PRIMITIVES).try_gpu(),
+        device or Gpus(PRIMITIVES).try_gpu(),
     )

@@ -9,10 +9,10 @@ from mxnet import autograd, gluon, npx
 from mxnet.gluon import nn
 
 from lockstep.d2l.classifying import accuracy
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.loops import train_images
-from lockstep.d2l.measuring import Accumulator
 from lockstep.d2l.mxnet.primitives import PRIMITIVES
+from lockstep.d2l.timer import Accumulator
 
 
 def split_batch(X: Any, y: Any, devices: Sequence[Any]) -> tuple[Any, Any]:
@@ -95,7 +95,7 @@ def train_ch13(
     split_f: Callable[..., Any] = split_batch,
 ) -> None:  # fmt: skip
     """Train a net on several devices, its batches divided among them."""
-    places = devices or Devices(PRIMITIVES).try_all_gpus()
+    places = devices or Gpus(PRIMITIVES).try_all_gpus()
 
     def step(X: Any, y: Any) -> tuple[float, float, int]:
         return *train_batch_ch13(net, X, y, loss, trainer, places, split_f), y.shape[0]

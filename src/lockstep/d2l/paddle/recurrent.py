@@ -10,7 +10,7 @@ import paddle
 from paddle import nn
 from paddle.nn import functional as F
 
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.paddle.primitives import PRIMITIVES
 from lockstep.d2l.paddle.regression import sgd
@@ -120,7 +120,7 @@ def train_ch8(
     device: Any = None, use_random_iter: bool = False,
 ) -> None:  # fmt: skip
     """Train with SGD; in the end perplexity, speed and what the model writes."""
-    device = device or Devices(PRIMITIVES).try_gpu()
+    device = device or Gpus(PRIMITIVES).try_gpu()
     loss = nn.CrossEntropyLoss()
     updater: Any
     if isinstance(net, nn.Layer):

@@ -9,7 +9,7 @@ from paddle import nn
 from paddle.nn import functional as F
 
 from lockstep.d2l.classifying import accuracy, over
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.loops import train_images
 from lockstep.d2l.paddle.primitives import PRIMITIVES
 
@@ -87,7 +87,7 @@ def train_ch13(
 ) -> None:  # fmt: skip
     """Train a net. Paddle divides batches among processes (paddle.DataParallel, which the net may
     be in), so in one process they are computed whole."""
-    places = devices or Devices(PRIMITIVES).try_all_gpus()
+    places = devices or Gpus(PRIMITIVES).try_all_gpus()
 
     def step(X: Any, y: Any) -> tuple[float, float, int]:
         return *train_batch_ch13(net, X, y, loss, trainer, places), y.shape[0]

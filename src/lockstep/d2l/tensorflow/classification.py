@@ -9,8 +9,8 @@ import tensorflow as tf
 
 from lockstep.d2l import options
 from lockstep.d2l.loops import epochs
-from lockstep.d2l.measuring import Timer
 from lockstep.d2l.plotting import Animator
+from lockstep.d2l.timer import Timer
 
 
 class TrainCallback(tf.keras.callbacks.Callback):

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.loops import text_epoch, train_text
 from lockstep.d2l.text import Vocab, continued
 from lockstep.d2l.torch.primitives import PRIMITIVES
@@ -121,7 +121,7 @@ def train_ch8(
     device: Any = None, use_random_iter: bool = False,
 ) -> None:  # fmt: skip
     """Train with SGD; in the end perplexity, speed and what the model writes."""
-    device = device or Devices(PRIMITIVES).try_gpu()
+    device = device or Gpus(PRIMITIVES).try_gpu()
     loss = nn.CrossEntropyLoss()
     updater: Any
     if isinstance(net, nn.Module):

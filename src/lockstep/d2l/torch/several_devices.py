@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from lockstep.d2l.classifying import accuracy, over
-from lockstep.d2l.devices import Devices
+from lockstep.d2l.gpus import Gpus
 from lockstep.d2l.loops import train_images
 from lockstep.d2l.torch.parallel import scatter
 from lockstep.d2l.torch.primitives import PRIMITIVES
@@ -85,7 +85,7 @@ def train_ch13(
     num_epochs: int, devices: Sequence[torch.device] | None = None,
 ) -> None:  # fmt: skip
     """Train a net on several devices, its batches divided among them."""
-    places = devices or Devices(PRIMITIVES).try_all_gpus()
+    places = devices or Gpus(PRIMITIVES).try_all_gpus()
     if len(places) > 1:  # PyTorch's DataParallel refuses the processor
         net = nn.DataParallel(net, device_ids=list(places))
     net.to(places[0])

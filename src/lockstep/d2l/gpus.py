@@ -7,7 +7,7 @@ from typing import Any
 from lockstep.d2l.primitives import Primitives
 
 
-class Devices:
+class Gpus:
     """The d2l names of devices, in one framework."""
 
     def __init__(self, own: Primitives) -> None:
@@ -31,6 +31,6 @@ class Devices:
         return [self.gpu(i) for i in range(self.num_gpus())] or [self.cpu()]
 
 
-def over(own: Primitives) -> Devices:
+def over(own: Primitives) -> Gpus:
     """These names in a framework."""
-    return Devices(own)
+    return Gpus(own)
