@@ -35,7 +35,7 @@ KILLED = {
 }
 
 
-@pytest.mark.parametrize("path", KILLED)
+@pytest.mark.parametrize("path", ["numpy", pytest.param("torch", marks=pytest.mark.slow)])
 def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
     """At random moments: while importing, before the first checkpoint, while writing one ..."""
     spec, folder = KILLED[path], tmp_path / "run"
@@ -65,7 +65,9 @@ def test_killed_again_and_again(path: str, tmp_path: Path) -> None:
     assert_same_end(folder, spec)
 
 
-@pytest.mark.parametrize("path", ["torch-concise", "jax", "jax-concise"])
+@pytest.mark.parametrize(
+    "path", ["torch-concise", "jax-concise", pytest.param("jax", marks=pytest.mark.slow)]
+)
 def test_started_here_and_finished_in_another_process(path: str, tmp_path: Path) -> None:
     """The other process compiles the program again."""
     spec = small("gru-after", path, "adam")
